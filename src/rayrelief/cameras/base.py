@@ -1,0 +1,87 @@
+"""What every camera answers: the ray of each pixel, and the pixel of each point."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
+
+DepthKind = Literal["z", "distance"]
+
+# Beyond this angle off the axis z = 1 rays grow without bound, and past 90 degrees they do not exist.
+WIDEST_Z_RAY_DEGREES = 80.0
+
+
+class Camera(ABC):
+    """A camera in the OpenCV frame: x right, y down, z forward, pixel centres at integers."""
+
+    central: ClassVar[bool] = True
+    """Whether all rays leave one point; an orthographic camera's do not."""
+
+    @property
+    def resolution(self) -> tuple[int, int] | None:
+        """(width, height) that the camera was calibrated for, or None where any will do."""
+        return None
+
+    @abstractmethod
+    def directions(self, pixels: FloatArray) -> FloatArray:
+        """Directions (..., 3), of any length, seen by pixels (..., 2) given as (u, v); NaN = none."""
+
+    @abstractmethod
+    def project(self, points: npt.ArrayLike) -> FloatArray:
+        """Pixels (..., 2) as (u, v) of points (..., 3) in the camera frame; NaN where not seen."""
+
+    def rays(self, height: int, width: int) -> FloatArray:
+        """Ray of every pixel, (height, width, 3), in the camera frame; NaN where there is none.
+
+        The rays have z = 1 where all of them lie within 80 degrees of the axis, else unit length,
+        for the whole image: the depth along them is then the distance from the camera.
+        """
+        self.check_resolution(height, width)
+        directions = self.directions(pixel_grid(height, width))
+        directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+        return scale_rays(directions)
+
+    def check_resolution(self, height: int, width: int) -> None:
+        """Raise CameraError unless the camera can serve an image of this size."""
+        if self.resolution is not None and self.resolution != (width, height):
+            raise CameraError(
+                f"the camera is for {self.resolution[0]}x{self.resolution[1]} pixels "
+                f"(width x height) and the normal map has {width}x{height}",
+                expected="the same size",
+                remedy="Use the calibration of this image size, or crop or resize the map to it",
+            )
+
+
+def pixel_grid(height: int, width: int) -> FloatArray:
+    """Pixel centres (height, width, 2) as (u, v)."""
+    v, u = np.mgrid[0:height, 0:width]
+    return np.stack((u, v), axis=-1).astype(np.float64)
+
+
+def scale_rays(unit: FloatArray) -> FloatArray:
+    """Scale unit rays to z = 1 where all valid ones lie within 80 degrees of the axis."""
+    valid = np.isfinite(unit).all(axis=-1)
+    if not valid.any():
+        raise CameraError(
+            "the camera has no valid ray in this image",
+            expected="at least one pixel that sees something",
+            remedy="Check the distortion coefficients and the principal point",
+        )
+    if np.all(unit[valid, 2] >= math.cos(math.radians(WIDEST_Z_RAY_DEGREES))):
+        rays = unit / unit[..., 2:]
+        rays[valid, 2] = 1.0
+        return rays
+    return unit
+
+
+def depth_kind(rays: FloatArray) -> DepthKind:
+    """What the depth along such rays means: "z" for z = 1 rays, "distance" for unit rays."""
+    z = rays[..., 2]
+    return "z" if np.all(z[np.isfinite(z)] == 1.0) else "distance"

@@ -1,0 +1,105 @@
+"""Exceptions and the status of a run: every failure says what was found, expected, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class RayreliefError(Exception):
+    """Something could not be done; the message is complete and needs no traceback.
+
+    Parameters
+    ----------
+    found
+        What was found, as a sentence without its full stop.
+    expected
+        What would have been right, as a phrase that follows "expected".
+    remedy
+        What the user can do, as an imperative sentence without its full stop.
+    """
+
+    def __init__(self, found: str, *, expected: str = "", remedy: str = "") -> None:
+        self.found = found
+        self.expected = expected
+        self.remedy = remedy
+        text = f"{found}; expected {expected}." if expected else f"{found}."
+        super().__init__(f"{text} {remedy}." if remedy else text)
+
+
+class InputError(RayreliefError, ValueError):
+    """An array or an option that cannot be used."""
+
+
+class FileError(RayreliefError):
+    """A file that cannot be read or written, or does not hold what it should."""
+
+
+class CameraError(InputError):
+    """A camera that cannot exist or does not fit the normal map."""
+
+
+class IntegrationError(RayreliefError):
+    """The iteration ended without a usable surface (raised with ``on_failure="raise"``)."""
+
+
+class IntegrationWarning(UserWarning):
+    """The result is usable but something about it deserves a look."""
+
+
+class Outcome(Enum):
+    """How a run ended: each member carries its cause and its remedy."""
+
+    CONVERGED = ("the change of the surface fell below the tolerance", "")
+    COMPLETED = ("all requested iterations were done (no early stop was asked for)", "")
+    STOPPED = ("the callback asked to stop", "")
+    ITERATION_LIMIT = (
+        "the iteration limit was reached before the surface settled",
+        "raise max_iterations, or loosen tolerance",
+    )
+    SOLVER_LIMIT = (
+        "the inner solver reached its step limit before its tolerance",
+        "raise the solver's max_steps, or loosen its rtol",
+    )
+    NO_EQUATIONS = (
+        "no two pixels of the mask are joined by an equation",
+        "check the mask, and that the normals face the camera",
+    )
+    NOT_FINITE = (
+        "the iteration left the range of floating-point numbers",
+        "check the normals at grazing angles: facing_away='average', or outlier_threshold=0.1",
+    )
+
+    @property
+    def cause(self) -> str:
+        """Why the run ended."""
+        return self.value[0]
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it; empty where nothing is wrong."""
+        return self.value[1]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run ended as it should."""
+        return not self.remedy
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run ended, and what a reader of the result should know."""
+
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run ended as it should."""
+        return self.outcome.ok
+
+    def __str__(self) -> str:
+        text = self.outcome.cause
+        if self.outcome.remedy:
+            text += f"; {self.outcome.remedy}"
+        return "; ".join((text, *self.notes))

@@ -1,0 +1,39 @@
+"""Scene: everything that enters an integration, as plain frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rayrelief.cameras.base import Camera, DepthKind
+from rayrelief.conventions import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A normal map with its camera, in the OpenCV camera frame.
+
+    Attributes
+    ----------
+    normals
+        (H, W, 3) float64, facing the camera (n . ray < 0); anything outside the mask.
+    mask
+        (H, W), True inside.
+    camera
+        Gives the ray of every pixel.
+    depth
+        (H, W) ground truth where there is one, NaN outside; else None.
+    depth_kind
+        What ``depth`` measures: "z" or "distance" along the ray.
+    name
+        For tables and file names.
+    notes
+        What the reader assumed: convention, order of K.txt, mask.
+    """
+
+    normals: FloatArray
+    mask: BoolArray
+    camera: Camera
+    depth: FloatArray | None = None
+    depth_kind: DepthKind = "z"
+    name: str = "scene"
+    notes: tuple[str, ...] = ()
