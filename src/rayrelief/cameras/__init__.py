@@ -1,0 +1,1 @@
+"""Cameras: which ray belongs to which pixel."""

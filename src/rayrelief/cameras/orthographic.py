@@ -1,0 +1,57 @@
+"""Orthographic: parallel rays, one per pixel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.cameras.base import Camera, pixel_grid
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
+
+
+@dataclass(frozen=True)
+class Orthographic(Camera):
+    """Camera with parallel rays along z: a pixel sees p = origin + z * (0, 0, 1).
+
+    Attributes
+    ----------
+    pixel_size
+        Side of a pixel in the unit of the depth; 1 gives the depth in pixels.
+    cx, cy
+        Pixel that looks along the z axis.
+    """
+
+    pixel_size: float = 1.0
+    cx: float = 0.0
+    cy: float = 0.0
+
+    central: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.pixel_size) and self.pixel_size > 0):
+            raise CameraError(
+                f"a pixel size of {self.pixel_size}",
+                expected="a positive number, in the unit of the depth",
+                remedy="Leave it at 1 to get the depth in pixels",
+            )
+
+    def directions(self, pixels: FloatArray) -> FloatArray:
+        """Directions (..., 3) of pixels (..., 2): all (0, 0, 1)."""
+        directions = np.zeros((*pixels.shape[:-1], 3))
+        directions[..., 2] = 1.0
+        return directions
+
+    def origins(self, height: int, width: int) -> FloatArray:
+        """Point (height, width, 3) on the plane z = 0 where the ray of each pixel starts."""
+        offset = (pixel_grid(height, width) - (self.cx, self.cy)) * self.pixel_size
+        return np.concatenate((offset, np.zeros((height, width, 1))), axis=-1)
+
+    def project(self, points: npt.ArrayLike) -> FloatArray:
+        """Pixels (..., 2) of points (..., 3) in the camera frame."""
+        points = np.asarray(points, dtype=np.float64)
+        return points[..., :2] / self.pixel_size + (self.cx, self.cy)

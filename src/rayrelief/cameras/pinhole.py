@@ -1,0 +1,84 @@
+"""Pinhole: the ideal perspective camera."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.cameras.base import Camera
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
+
+
+@dataclass(frozen=True)
+class Pinhole(Camera):
+    """Ideal perspective camera; lengths in pixels, pixel centres at integers.
+
+    Attributes
+    ----------
+    fx, fy
+        Focal lengths along u and v.
+    cx, cy
+        Principal point.
+    size
+        (width, height) that the calibration is for, or None to accept any image.
+    """
+
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    size: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        check_intrinsics(self.fx, self.fy, self.cx, self.cy)
+
+    @classmethod
+    def from_fov(cls, degrees: float, height: int, width: int) -> Pinhole:
+        """Pinhole with a given field of view across the longer side and a centred principal point."""
+        if not 0.0 < degrees < 180.0:
+            raise CameraError(
+                f"a field of view of {degrees} degrees",
+                expected="an angle between 0 and 180 degrees",
+                remedy="Give the angle across the longer side of the image, for example 60",
+            )
+        f = 0.5 * max(height, width) / math.tan(math.radians(degrees) / 2)
+        return cls(f, f, (width - 1) / 2, (height - 1) / 2, size=(width, height))
+
+    @property
+    def resolution(self) -> tuple[int, int] | None:
+        """(width, height) that the calibration is for, or None."""
+        return self.size
+
+    def directions(self, pixels: FloatArray) -> FloatArray:
+        """Directions (..., 3) with z = 1 seen by pixels (..., 2)."""
+        x = (pixels[..., 0] - self.cx) / self.fx
+        y = (pixels[..., 1] - self.cy) / self.fy
+        return np.stack((x, y, np.ones_like(x)), axis=-1)
+
+    def project(self, points: npt.ArrayLike) -> FloatArray:
+        """Pixels (..., 2) of points (..., 3) in the camera frame; NaN for points not in front."""
+        points = np.asarray(points, dtype=np.float64)
+        z = np.where(points[..., 2] > 0, points[..., 2], np.nan)
+        u = self.fx * points[..., 0] / z + self.cx
+        v = self.fy * points[..., 1] / z + self.cy
+        return np.stack((u, v), axis=-1)
+
+
+def check_intrinsics(fx: float, fy: float, cx: float, cy: float) -> None:
+    """Raise CameraError unless the focal lengths are positive and everything is finite."""
+    if not (math.isfinite(fx) and math.isfinite(fy) and fx > 0 and fy > 0):
+        raise CameraError(
+            f"focal lengths fx = {fx}, fy = {fy}",
+            expected="two positive numbers, in pixels",
+            remedy="Check the camera matrix and its units",
+        )
+    if not (math.isfinite(cx) and math.isfinite(cy)):
+        raise CameraError(
+            f"principal point cx = {cx}, cy = {cy}",
+            expected="two finite numbers, in pixels",
+            remedy="Check the camera matrix",
+        )
