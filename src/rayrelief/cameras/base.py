@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,8 +15,10 @@ from rayrelief.errors import CameraError
 
 DepthKind = Literal["z", "distance"]
 
-# Beyond this angle off the axis z = 1 rays grow without bound, and past 90 degrees they do not exist.
+# Farther off the axis z = 1 rays grow without bound, and past 90 degrees they do not exist.
 WIDEST_Z_RAY_DEGREES = 80.0
+
+BLOCK_LENGTH = 1 << 15
 
 
 class Camera(ABC):
@@ -31,7 +34,10 @@ class Camera(ABC):
 
     @abstractmethod
     def directions(self, pixels: FloatArray) -> FloatArray:
-        """Directions (..., 3), of any length, seen by pixels (..., 2) given as (u, v); NaN = none."""
+        """Directions (..., 3), of any length, seen by pixels (..., 2) given as (u, v); NaN = none.
+
+        The array is new: the caller may change it.
+        """
 
     @abstractmethod
     def project(self, points: npt.ArrayLike) -> FloatArray:
@@ -43,10 +49,14 @@ class Camera(ABC):
         The rays have z = 1 where all of them lie within 80 degrees of the axis, else unit length,
         for the whole image: the depth along them is then the distance from the camera.
         """
+        return scale_rays(self.unit_rays(height, width))
+
+    def unit_rays(self, height: int, width: int) -> FloatArray:
+        """Rays of unit length, (height, width, 3), in the camera frame; NaN where there is none."""
         self.check_resolution(height, width)
         directions = self.directions(pixel_grid(height, width))
-        directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-        return scale_rays(directions)
+        directions /= np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
+        return directions
 
     def check_resolution(self, height: int, width: int) -> None:
         """Raise CameraError unless the camera can serve an image of this size."""
@@ -61,8 +71,26 @@ class Camera(ABC):
 
 def pixel_grid(height: int, width: int) -> FloatArray:
     """Pixel centres (height, width, 2) as (u, v)."""
-    v, u = np.mgrid[0:height, 0:width]
-    return np.stack((u, v), axis=-1).astype(np.float64)
+    grid = np.empty((height, width, 2))
+    grid[..., 0] = np.arange(width)
+    grid[..., 1] = np.arange(height)[:, None]
+    return grid
+
+
+def in_blocks(
+    function: Callable[[FloatArray], FloatArray], vectors: npt.ArrayLike, length: int
+) -> FloatArray:
+    """Apply a function (n, k) -> (n, length) to vectors (..., k), a block at a time.
+
+    Blocks that stay in the cache keep the memory of iterative cameras flat for any image size.
+    """
+    vectors = np.asarray(vectors, dtype=np.float64)
+    rows = vectors.reshape(-1, vectors.shape[-1])
+    result = np.empty((len(rows), length))
+    for start in range(0, len(rows), BLOCK_LENGTH):
+        block = slice(start, start + BLOCK_LENGTH)
+        result[block] = function(rows[block])
+    return result.reshape(*vectors.shape[:-1], length)
 
 
 def scale_rays(unit: FloatArray) -> FloatArray:
@@ -82,6 +110,6 @@ def scale_rays(unit: FloatArray) -> FloatArray:
 
 
 def depth_kind(rays: FloatArray) -> DepthKind:
-    """What the depth along such rays means: "z" for z = 1 rays, "distance" for unit rays."""
+    """Tell what the depth along such rays means: "z" for z = 1 rays, "distance" for unit rays."""
     z = rays[..., 2]
     return "z" if np.all(z[np.isfinite(z)] == 1.0) else "distance"

@@ -39,6 +39,12 @@ class Orthographic(Camera):
                 expected="a positive number, in the unit of the depth",
                 remedy="Leave it at 1 to get the depth in pixels",
             )
+        if not (math.isfinite(self.cx) and math.isfinite(self.cy)):
+            raise CameraError(
+                f"principal point cx = {self.cx}, cy = {self.cy}",
+                expected="two finite numbers, in pixels",
+                remedy="Leave them at 0 to start at the first pixel",
+            )
 
     def directions(self, pixels: FloatArray) -> FloatArray:
         """Directions (..., 3) of pixels (..., 2): all (0, 0, 1)."""

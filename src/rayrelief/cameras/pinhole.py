@@ -38,7 +38,7 @@ class Pinhole(Camera):
 
     @classmethod
     def from_fov(cls, degrees: float, height: int, width: int) -> Pinhole:
-        """Pinhole with a given field of view across the longer side and a centred principal point."""
+        """Pinhole with a field of view across the longer side and a centred principal point."""
         if not 0.0 < degrees < 180.0:
             raise CameraError(
                 f"a field of view of {degrees} degrees",
@@ -82,3 +82,15 @@ def check_intrinsics(fx: float, fy: float, cx: float, cy: float) -> None:
             expected="two finite numbers, in pixels",
             remedy="Check the camera matrix",
         )
+
+
+def check_principal_point(camera: Pinhole, height: int, width: int) -> None:
+    """Raise CameraError if the principal point is more than an image size outside of the image."""
+    if -width <= camera.cx <= 2 * width and -height <= camera.cy <= 2 * height:
+        return
+    raise CameraError(
+        f"a principal point at ({camera.cx:g}, {camera.cy:g}), "
+        f"far outside of the {width}x{height} image (width x height)",
+        expected="a principal point in or near the image",
+        remedy="Check that the calibration is for this resolution, and its units (pixels)",
+    )

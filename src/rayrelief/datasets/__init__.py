@@ -1,0 +1,1 @@
+"""Folders and files to scenes: readers only, no equations."""

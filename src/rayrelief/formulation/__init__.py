@@ -1,0 +1,1 @@
+"""Formulations: what two neighbouring normals say about the difference of two depths."""

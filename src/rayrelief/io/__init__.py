@@ -1,0 +1,1 @@
+"""Files on disk to plain arrays and back: one module per format family, no cameras."""

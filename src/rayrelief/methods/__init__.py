@@ -1,0 +1,1 @@
+"""Methods: recipes over one loop."""

@@ -1,0 +1,1 @@
+"""Linear solvers for weighted graph Laplacians, one per file behind one small protocol."""

@@ -1,0 +1,41 @@
+"""A camera written as one word or four numbers, for the command line."""
+
+from __future__ import annotations
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole, check_principal_point
+from rayrelief.errors import CameraError, InputError
+
+EXPECTED = "'fx,fy,cx,cy' in pixels, 'orthographic', or 'orthographic:PIXEL_SIZE'"
+
+
+def parse_camera(text: str, height: int, width: int) -> Camera:
+    """Camera of an image from text; lengths in pixels, the pixel size in the unit of the depth.
+
+    Parameters
+    ----------
+    text
+        ``"fx,fy,cx,cy"``, ``"orthographic"`` or ``"orthographic:PIXEL_SIZE"``.
+    height, width
+        Size of the image; the axis of an orthographic camera passes through its centre.
+    """
+    word, colon, size = text.strip().partition(":")
+    try:
+        if word.strip().lower() == "orthographic":
+            pixel_size = float(size) if colon else 1.0
+            return Orthographic(pixel_size, cx=(width - 1) / 2, cy=(height - 1) / 2)
+        fx, fy, cx, cy = (float(number) for number in text.split(","))
+        camera = Pinhole(fx, fy, cx, cy)
+        check_principal_point(camera, height, width)
+        return camera
+    except CameraError as error:
+        raise InputError(
+            f"the camera {text!r} has {error.found}", expected=error.expected, remedy=error.remedy
+        ) from error
+    except ValueError as error:
+        raise InputError(
+            f"the camera {text!r} cannot be understood",
+            expected=EXPECTED,
+            remedy="For example 1200,1200,319.5,239.5; a calibration file is given by its path",
+        ) from error

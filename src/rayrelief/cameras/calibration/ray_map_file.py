@@ -1,0 +1,64 @@
+"""Ray maps: the ray of every pixel as an array (H, W, 3) in the OpenCV camera frame."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration.calibration_file import naming_file
+from rayrelief.cameras.ray_map import RayMap
+from rayrelief.errors import CameraError, FileError
+from rayrelief.io.arrays import read_array
+from rayrelief.io.atomic import atomic_write
+from rayrelief.io.exr import write_exr
+
+KEY = "rays"
+READABLE = (".npy", ".npz", ".exr", ".mat")
+WRITABLE = (".npy", ".npz", ".exr")
+
+
+def read_ray_map(path: Path) -> RayMap:
+    """Read the ray (x right, y down, z forward) of every pixel; NaN or zero where there is none."""
+    array = read_array(path, keys=(KEY,))
+    if array.shape == (3, 3):
+        raise FileError(
+            f"{path} holds a 3x3 matrix",
+            expected="rays of the shape (height, width, 3)",
+            remedy="Write a camera matrix as text: numpy.savetxt('K.txt', K)",
+        )
+    with naming_file(path):
+        return RayMap(array)
+
+
+def write_ray_map(
+    path: str | os.PathLike[str], camera: Camera, height: int | None, width: int | None
+) -> None:
+    """Write the unit ray of every pixel of a central camera; .exr keeps single precision."""
+    if not camera.central:
+        raise CameraError(
+            f"the rays of a {type(camera).__name__} camera do not meet in one point",
+            expected="a central camera for a ray map",
+            remedy="Write it with the suffix .json",
+        )
+    if camera.resolution is not None:
+        width = camera.resolution[0] if width is None else width
+        height = camera.resolution[1] if height is None else height
+    if height is None or width is None:
+        raise CameraError(
+            f"the image size of {path} is not known",
+            expected="a height and a width",
+            remedy="Pass height= and width= to write_camera",
+        )
+    rays = camera.unit_rays(height, width)
+    suffix = Path(path).suffix.lower()
+    if suffix == ".exr":
+        write_exr(path, {axis: rays[..., i] for i, axis in enumerate("XYZ")})
+        return
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
+        if suffix == ".npz":
+            np.savez_compressed(file, rays=rays)
+        else:
+            np.save(file, rays, allow_pickle=False)

@@ -1,0 +1,236 @@
+"""Lens distortion: OpenCV's rational model with tangential terms, and its exact inverse.
+
+In polar coordinates (r, phi) of the plane z = 1 the map is the gradient of a potential, so that its
+Jacobian J is symmetric. With g the radial factor, q and w the components of (p2, p1) along and
+across the direction of the point, and A = d(r g)/dr,
+
+    J_rr = A + 6 q r,    J_tt = g + 2 q r,    J_rt = 2 w r.
+
+J is the identity at the principal point. The branch that a lens can use ends, on each straight line
+from there, where det J or the denominator of g first reaches zero: beyond it the image folds over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from rayrelief.conventions import BoolArray, FloatArray
+
+# Relative steps of 0.2 % from the principal point to 90 degrees off the axis.
+SEARCH_RADII = np.geomspace(1e-4, 1e8, 1 << 14)
+BISECTIONS = 60
+SAMPLES_ON_A_LINE = 128
+
+NEWTON_STEPS = 60
+NEWTON_TOLERANCE = 1e-13
+SMALLEST_DAMPING = 1e-6
+
+
+class Distorted(NamedTuple):
+    """Distorted points on the plane z = 1 with their derivatives."""
+
+    x: FloatArray
+    y: FloatArray
+    x_x: FloatArray
+    """dx/dx, the derivative of the distorted x by the ideal x."""
+    x_y: FloatArray
+    """dx/dy, which equals dy/dx."""
+    y_y: FloatArray
+    regular: BoolArray
+    """Whether the denominator and the Jacobian are positive here."""
+
+
+class Extent(NamedTuple):
+    """Bounds of the branch that contains the principal point, on the plane z = 1."""
+
+    inner: float
+    """Every point within this radius is on the branch."""
+    outer: float
+    """No point from this radius on is on the branch."""
+    reach: float
+    """No point of the branch is distorted to a larger radius than this."""
+
+
+@dataclass(frozen=True)
+class RationalDistortion:
+    """Distortion of points (x, y) on the plane z = 1 in OpenCV's rational model.
+
+    The radial factor is (1 + k1 r2 + k2 r4 + k3 r6) / (1 + k4 r2 + k5 r4 + k6 r6).
+    """
+
+    k1: float = 0.0
+    k2: float = 0.0
+    p1: float = 0.0
+    p2: float = 0.0
+    k3: float = 0.0
+    k4: float = 0.0
+    k5: float = 0.0
+    k6: float = 0.0
+
+    def distort(self, x: FloatArray, y: FloatArray) -> Distorted:
+        """Distort points of the plane z = 1, wherever they lie."""
+        r2 = x * x + y * y
+        factor, slope, denominator = self._radial(r2)
+        tangential = 2 * (self.p1 * x + self.p2 * y)
+        along = 2 * (self.p1 * y + self.p2 * x)
+        x_x = factor + 2 * slope * x * x + along + 4 * self.p2 * x
+        x_y = 2 * slope * x * y + tangential
+        y_y = factor + 2 * slope * y * y + along + 4 * self.p1 * y
+        return Distorted(
+            x=x * (factor + along) + self.p2 * r2,
+            y=y * (factor + along) + self.p1 * r2,
+            x_x=x_x,
+            x_y=x_y,
+            y_y=y_y,
+            regular=(denominator > 0) & (x_x * y_y > x_y * x_y) & (x_x + y_y > 0),
+        )
+
+    def on_branch(self, x: FloatArray, y: FloatArray) -> BoolArray:
+        """Whether points (n,) of the plane z = 1 are joined to the principal point without a fold.
+
+        Only the narrow ring where tangential terms let the answer depend on the direction needs
+        a look along the line; elsewhere the radius decides.
+        """
+        radius = np.hypot(x, y)
+        seen: BoolArray = radius < self.extent.inner
+        unclear = np.flatnonzero(~seen & (radius < self.extent.outer))
+        if unclear.size:
+            outward = radius[unclear] / self.extent.inner
+            regular = np.ones(unclear.size, dtype=np.bool_)
+            for fraction in np.arange(SAMPLES_ON_A_LINE) / SAMPLES_ON_A_LINE:
+                shrink = outward**-fraction
+                regular &= self.distort(x[unclear] * shrink, y[unclear] * shrink).regular
+            seen[unclear] = regular
+        return seen
+
+    def undistort(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points of the plane z = 1 that are distorted to the points (n,); NaN where none is.
+
+        A radial start on the safe part of the branch is refined by Newton's method in the plane.
+        A step is halved until it stays regular and comes closer: the map is the gradient of
+        a potential that is convex there, hence no local minima to fall into.
+        """
+        solution = np.full((2, x.size), np.nan)
+        distance = np.hypot(x, y)
+        active = np.flatnonzero(distance <= self.extent.reach)
+        target = np.stack((x, y))[:, active]
+        distance = distance[active]
+        tolerance = NEWTON_TOLERANCE * (1 + distance)
+
+        scale = np.divide(
+            self._radial_start(distance), distance, out=np.ones_like(distance), where=distance > 0
+        )
+        point = target * scale
+        error, step = self._newton_step(point, target)
+        damping = np.ones(active.size)
+        for _ in range(NEWTON_STEPS):
+            ended = (error <= tolerance) | (damping < SMALLEST_DAMPING)
+            if ended.any():
+                solution[:, active[ended]] = point[:, ended]
+                rest = ~ended
+                active, tolerance = active[rest], tolerance[rest]
+                target, point, step = target[:, rest], point[:, rest], step[:, rest]
+                error, damping = error[rest], damping[rest]
+            if not active.size:
+                break
+            trial = point + damping * step
+            trial_error, trial_step = self._newton_step(trial, target)
+            closer = trial_error < error
+            point = np.where(closer, trial, point)
+            step = np.where(closer, trial_step, step)
+            error = np.where(closer, trial_error, error)
+            damping = np.where(closer, np.minimum(1, 4 * damping), damping / 2)
+        solution[:, active] = point
+        solution[:, ~self.on_branch(*solution)] = np.nan
+        return solution[0], solution[1]
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Bounds of the branch; ``inner`` equals ``outer`` without tangential terms."""
+        inner = _first_failure(self._regular_everywhere)
+        outer = _first_failure(self._regular_somewhere)
+        if math.isinf(outer):
+            return Extent(inner, outer, math.inf)
+        radii = np.append(SEARCH_RADII[outer > SEARCH_RADII], outer * (1 - 1e-12))
+        factor, _, _ = self._radial(radii**2)
+        strength = math.hypot(self.p1, self.p2)
+        bound = np.hypot(radii * factor + 3 * strength * radii**2, strength * radii**2)
+        return Extent(inner, outer, float(bound.max()) * (1 + 1e-9))
+
+    def _radial(self, r2: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Radial factor, its derivative by r2, and its denominator."""
+        denominator = 1 + r2 * (self.k4 + r2 * (self.k5 + r2 * self.k6))
+        inverse = np.divide(1, denominator, out=np.zeros_like(r2), where=denominator > 0)
+        factor = (1 + r2 * (self.k1 + r2 * (self.k2 + r2 * self.k3))) * inverse
+        numerator_slope = self.k1 + r2 * (2 * self.k2 + r2 * 3 * self.k3)
+        denominator_slope = self.k4 + r2 * (2 * self.k5 + r2 * 3 * self.k6)
+        slope = (numerator_slope - factor * denominator_slope) * inverse
+        return factor, slope, denominator
+
+    def _regular_everywhere(self, radii: FloatArray) -> BoolArray:
+        """Whether J is surely positive definite in all directions at these radii.
+
+        With q^2 + w^2 = P^2, det J = A g - 4 P^2 r^2 + (2 A + 6 g) r q + 16 r^2 q^2. Where that
+        increases over the whole of -P <= q <= P, its least value (A - 6 P r) (g - 2 P r) is at -P.
+        """
+        factor, slope, denominator = self._radial(radii**2)
+        radial = factor + 2 * radii**2 * slope
+        bend = math.hypot(self.p1, self.p2) * radii
+        increasing = 2 * radial + 6 * factor > 32 * bend
+        regular: BoolArray = (
+            (denominator > 0) & (radial > 6 * bend) & (factor > 2 * bend) & increasing
+        )
+        return regular
+
+    def _regular_somewhere(self, radii: FloatArray) -> BoolArray:
+        """Whether det J may be positive in some direction at these radii (its greatest value)."""
+        factor, slope, denominator = self._radial(radii**2)
+        radial = factor + 2 * radii**2 * slope
+        bend = math.hypot(self.p1, self.p2) * radii
+        greatest = radial * factor + 12 * bend**2 + np.abs(2 * radial + 6 * factor) * bend
+        regular: BoolArray = (denominator > 0) & (greatest > 0)
+        return regular
+
+    def _radial_start(self, distance: FloatArray) -> FloatArray:
+        """Radius whose radial distortion is nearest to a distance, well within the branch."""
+        radii, distorted = self._radial_table
+        return np.interp(distance, distorted, radii)
+
+    @cached_property
+    def _radial_table(self) -> tuple[FloatArray, FloatArray]:
+        """Radii on the safe part of the branch, and where radial terms alone take them."""
+        limit = 0.98 * self.extent.inner
+        radii = np.concatenate(([0.0], SEARCH_RADII[limit > SEARCH_RADII]))
+        return radii, radii * self._radial(radii**2)[0]
+
+    def _newton_step(self, point: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Distance (n,) of distorted points to targets, infinite where folded, and Newton step."""
+        image = self.distort(point[0], point[1])
+        dx, dy = target[0] - image.x, target[1] - image.y
+        error = np.where(image.regular, np.hypot(dx, dy), np.inf)
+        determinant = np.where(image.regular, image.x_x * image.y_y - image.x_y**2, 1.0)
+        step = np.stack((image.y_y * dx - image.x_y * dy, image.x_x * dy - image.x_y * dx))
+        return error, step / determinant
+
+
+def _first_failure(condition: Callable[[FloatArray], BoolArray]) -> float:
+    """Least radius at which a condition on radii (n,) fails; infinite if it never does."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        failures = np.flatnonzero(~condition(SEARCH_RADII))
+        if not failures.size:
+            return math.inf
+        high = float(SEARCH_RADII[failures[0]])
+        low = float(SEARCH_RADII[failures[0] - 1]) if failures[0] else 0.0
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            if condition(np.array([middle]))[0]:
+                low = middle
+            else:
+                high = middle
+    return high

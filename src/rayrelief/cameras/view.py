@@ -1,0 +1,56 @@
+"""View: a camera looking at an image of one size, with the ray of every pixel at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rayrelief.cameras.base import Camera, DepthKind, depth_kind
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.conventions import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Rays of an image in the camera frame: a pixel sees the points origin + depth * ray.
+
+    Attributes
+    ----------
+    rays
+        (H, W, 3), z = 1 or unit length; NaN where there is none.
+    origins
+        (H, W, 3) for parallel rays; None where all start at the camera.
+    """
+
+    camera: Camera
+    rays: FloatArray
+    origins: FloatArray | None
+
+    @classmethod
+    def of(cls, camera: Camera, height: int, width: int) -> View:
+        """Look through a camera at an image of this size."""
+        rays = camera.rays(height, width)
+        parallel = isinstance(camera, Orthographic)
+        return cls(camera, rays, camera.origins(height, width) if parallel else None)
+
+    @property
+    def kind(self) -> DepthKind:
+        """What the depth along these rays measures."""
+        return depth_kind(self.rays)
+
+    def points(self, depth: FloatArray) -> FloatArray:
+        """Points (H, W, 3) at a depth (H, W); NaN where the depth is."""
+        along = depth[..., None] * self.rays
+        return along if self.origins is None else self.origins + along
+
+    def footprint(self, depth: FloatArray) -> FloatArray:
+        """Approximate side of a pixel on a surface that faces the camera, (H, W), in depth units."""
+        if isinstance(self.camera, Orthographic):
+            return np.full(depth.shape, self.camera.pixel_size)
+        steps = [
+            np.linalg.norm(np.gradient(self.rays, axis=axis), axis=-1)
+            for axis in (0, 1)
+            if self.rays.shape[axis] > 1
+        ]
+        return depth * np.mean(steps, axis=0) if steps else np.zeros_like(depth)

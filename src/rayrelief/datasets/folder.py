@@ -1,0 +1,221 @@
+"""A folder, or one normal map, to a Scene: what the files do not tell is asked for, not guessed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from rayrelief.cameras.base import Camera, DepthKind
+from rayrelief.cameras.calibration import KOrder, read_camera
+from rayrelief.conventions import AXIS_SIGNS, BoolArray, FloatArray, to_opencv
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.depth import read_depth
+from rayrelief.io.masks import read_mask
+from rayrelief.io.normals import NormalFile, read_normals
+from rayrelief.scene import Scene
+
+NORMAL_SUFFIXES = (".png", ".tif", ".tiff", ".exr", ".npy", ".npz", ".mat")
+NORMAL_NAMES = (
+    *(f"normal_map{suffix}" for suffix in NORMAL_SUFFIXES),
+    "Normal_gt.mat",
+    "Normal_gt.png",
+)
+CAMERA_NAMES = ("camera.json", "K.txt")
+DEPTH_NAMES = ("depth_gt.npz", "depth_gt.npy", "depth_gt.exr")
+MASK_NAME = "mask.png"
+
+
+def read_scene(
+    path: str | os.PathLike[str],
+    *,
+    convention: str | None = None,
+    camera: Camera | str | os.PathLike[str] | None = None,
+    mask: BoolArray | str | os.PathLike[str] | None = None,
+    k_order: KOrder = "auto",
+) -> Scene:
+    """Read a normal map with its camera and mask, in the OpenCV camera frame.
+
+    Parameters
+    ----------
+    path
+        A normal map, or a folder with ``normal_map.*`` (png, tif, tiff, exr, npy, npz or mat) or
+        ``Normal_gt.mat`` or ``.png``. From the folder are also read, where they exist and no
+        argument stands in their place: ``mask.png``, ``camera.json`` or else ``K.txt``, and
+        ``depth_gt.npz``, ``.npy`` or ``.exr``.
+    convention
+        Axes of the normals, see ``conventions.AXIS_SIGNS``. Only for ``normal_map.*`` in a folder
+        (the layout of DiLiGenT and BiNI, "opengl") may it be left out.
+    camera
+        A camera, or the path of a camera file.
+    mask
+        Booleans (H, W), or the path of a mask. Without it and without ``mask.png`` the alpha
+        channel decides, else every pixel that has a normal is inside.
+    k_order
+        Which of its two meanings a ``K.txt`` has; passed on to ``read_camera``.
+
+    Returns
+    -------
+    Scene
+        Its notes say what was assumed and how the files were decoded.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileError(f"{path} does not exist", expected="a folder or a normal map")
+    folder = path if path.is_dir() else None
+    source = path if folder is None else find_normals(folder)
+    convention, convention_note = choose_convention(folder, source, convention)
+    file = read_normals(source)
+    height, width = file.normals.shape[:2]
+
+    chosen_camera, camera_notes = find_camera(folder, camera, height, width, k_order)
+    chosen_mask, mask_notes = find_mask(folder, mask, file)
+    depth, kind, depth_notes = find_depth(folder, chosen_mask)
+    return Scene(
+        normals=to_opencv(file.normals, convention),
+        mask=chosen_mask,
+        camera=chosen_camera,
+        depth=depth,
+        depth_kind=kind,
+        name=path.resolve().name if folder else path.stem,
+        notes=(
+            *(f"{source.name}: {note}" for note in file.notes),
+            *convention_note,
+            *camera_notes,
+            *mask_notes,
+            *depth_notes,
+        ),
+    )
+
+
+def find_normals(folder: Path) -> Path:
+    """Return the one normal map of a folder."""
+    source = only_file(folder, NORMAL_NAMES)
+    if source is None:
+        raise FileError(
+            f"{folder} has no normal map",
+            expected="one of " + ", ".join(NORMAL_NAMES),
+            remedy="Rename your file, or pass its path instead of the folder",
+        )
+    return source
+
+
+def choose_convention(
+    folder: Path | None, source: Path, convention: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Axes of the normals, and a note where they follow from the layout of the folder."""
+    if convention is not None:
+        return convention, ()
+    if folder is not None and source.stem == "normal_map":
+        return "opengl", (f"{source.name}: OpenGL axes, as in the DiLiGenT and BiNI layout",)
+    raise InputError(
+        f"{source} does not tell the axes of its normals",
+        expected="convention= (--convention), one of " + ", ".join(AXIS_SIGNS),
+        remedy="See docs/conventions.md for the convention that your tool writes",
+    )
+
+
+def find_camera(
+    folder: Path | None,
+    camera: Camera | str | os.PathLike[str] | None,
+    height: int,
+    width: int,
+    k_order: KOrder,
+) -> tuple[Camera, tuple[str, ...]]:
+    """Camera from the argument, else from a file of the folder, and what its reader assumed."""
+    if camera is None:
+        camera = first_file(folder, CAMERA_NAMES)
+    if camera is None:
+        raise InputError(
+            f"{folder or 'a single normal map'} has no camera",
+            expected="a camera argument or, in the folder, " + " or ".join(CAMERA_NAMES),
+            remedy="Pass camera=Pinhole(fx, fy, cx, cy), Pinhole.from_fov(60, height, width) or "
+            "Orthographic() (--camera fx,fy,cx,cy, --fov 60 or --camera orthographic), "
+            "or put a K.txt beside the normal map and pass the folder",
+        )
+    if isinstance(camera, Camera):
+        camera.check_resolution(height, width)
+        return camera, ()
+    return read_camera(Path(camera), height=height, width=width, k_order=k_order)
+
+
+def find_mask(
+    folder: Path | None, mask: BoolArray | str | os.PathLike[str] | None, file: NormalFile
+) -> tuple[BoolArray, tuple[str, ...]]:
+    """Mask from the argument, else mask.png, else alpha, else all pixels that have a normal."""
+    notes: tuple[str, ...] = ()
+    if mask is None:
+        mask = first_file(folder, (MASK_NAME,))
+    if mask is None and file.mask is not None:
+        chosen, name, notes = file.mask, "the alpha channel", ("mask: from the alpha channel",)
+    elif mask is None:
+        chosen, name = ~np.isnan(file.normals[..., 0]), "the mask"
+        notes = ("mask: no mask given, every pixel that has a normal is inside",)
+    elif isinstance(mask, str | os.PathLike):
+        chosen, name = read_mask(mask), str(mask)
+    else:
+        chosen, name = checked_mask(mask), "the mask"
+    check_size(name, chosen, file.normals)
+    if not chosen.any():
+        raise InputError(
+            f"{name} has no pixel inside",
+            expected="at least one",
+            remedy="White (above half) is inside: check the file, or invert it",
+        )
+    return chosen, notes
+
+
+def checked_mask(mask: BoolArray) -> BoolArray:
+    """Return the mask argument if it is a boolean image; a number's meaning is not guessed."""
+    if mask.ndim != 2 or mask.dtype != np.bool_:
+        raise InputError(
+            f"a mask of the type {mask.dtype} and the shape {mask.shape}",
+            expected="booleans of the shape (H, W)",
+            remedy="Compare it with its threshold first, for example mask > 127",
+        )
+    return mask.copy()
+
+
+def find_depth(
+    folder: Path | None, mask: BoolArray
+) -> tuple[FloatArray | None, DepthKind, tuple[str, ...]]:
+    """Ground truth of the folder with NaN outside the mask, its kind and what was assumed."""
+    source = None if folder is None else only_file(folder, DEPTH_NAMES)
+    if source is None:
+        return None, "z", ()
+    depth, kind = read_depth(source)
+    check_size(str(source), depth, mask)
+    notes = () if kind else (f"{source.name}: does not tell its kind, taken as z-depth",)
+    return np.where(mask, depth, np.nan), kind or "z", notes
+
+
+def check_size(name: str, array: BoolArray | FloatArray, like: BoolArray | FloatArray) -> None:
+    """Raise InputError unless an image has the size of the normal map."""
+    if array.shape[:2] != like.shape[:2]:
+        raise InputError(
+            f"{name} has {array.shape[1]}x{array.shape[0]} pixels (width x height) "
+            f"and the normal map has {like.shape[1]}x{like.shape[0]}",
+            expected="the same size",
+            remedy="Crop or resize it to the normal map (a mask without interpolation)",
+        )
+
+
+def first_file(folder: Path | None, names: Iterable[str]) -> Path | None:
+    """Return the first of several names that a folder has, in the order of preference."""
+    if folder is None:
+        return None
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def only_file(folder: Path, names: Iterable[str]) -> Path | None:
+    """Return the one of several names that a folder has, or None; two are an error."""
+    found = [folder / name for name in names if (folder / name).is_file()]
+    if len(found) > 1:
+        raise FileError(
+            f"{folder} has both " + " and ".join(file.name for file in found),
+            expected="one of them, as their contents may differ",
+            remedy="Remove or rename all but one; a normal map can also be passed by its path",
+        )
+    return found[0] if found else None

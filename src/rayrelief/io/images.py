@@ -1,0 +1,82 @@
+"""PNG, TIFF and JPEG images with all their bits, channels in the order R, G, B, A."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.atomic import atomic_write
+from rayrelief.io.png_chunks import split_chunks
+from rayrelief.io.sources import FORMATS, check_signature, damaged, read_bytes
+
+
+def read_image(path: Path) -> npt.NDArray[Any]:
+    """Image (H, W) or (H, W, channels) as it is stored, 8-bit, 16-bit or float; RGB(A) order."""
+    import cv2
+
+    check_signature(path)
+    data = read_bytes(path)
+    check_complete(path, data)
+    level = cv2.utils.logging.getLogLevel()
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+    try:
+        # From memory: OpenCV cannot open every path on every platform.
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error as error:
+        raise damaged(path, error.err) from error
+    finally:
+        cv2.utils.logging.setLogLevel(level)
+    if image is None:
+        raise damaged(path, "it cannot be decoded")
+    return swap_red_and_blue(image)
+
+
+def check_complete(path: Path, data: bytes) -> None:
+    """Raise FileError for a file that is cut off, which OpenCV would fill up with grey or black."""
+    kind = FORMATS[path.suffix.lower()]
+    if kind == "PNG":
+        try:
+            split_chunks(data)
+        except ValueError as error:
+            raise damaged(path, error) from error
+    if kind == "JPEG" and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+        raise damaged(path, "the end of the image is missing")
+
+
+def encode_png(image: npt.NDArray[Any]) -> bytes:
+    """Bytes of a PNG file with an 8- or 16-bit image (H, W), (H, W, 3) or (H, W, 4), RGB order."""
+    import cv2
+
+    if image.dtype not in (np.uint8, np.uint16) or image.shape[2:] not in ((), (3,), (4,)):
+        raise InputError(
+            f"an image of the type {image.dtype} and the shape {image.shape}",
+            expected="uint8 or uint16 of the shape (H, W), (H, W, 3) or (H, W, 4)",
+            remedy="Scale and round the values first",
+        )
+    if image.ndim < 2 or image.size == 0:
+        raise InputError(f"an image of the shape {image.shape}", expected="at least one pixel")
+    _, data = cv2.imencode(".png", swap_red_and_blue(image))
+    return bytes(data)
+
+
+def write_png(path: str | os.PathLike[str], image: npt.NDArray[Any]) -> None:
+    """Write an 8- or 16-bit image (H, W), (H, W, 3) or (H, W, 4), RGB order, as a PNG file."""
+    if Path(path).suffix.lower() != ".png":
+        raise FileError(f"{path} is to hold a PNG image", expected="the suffix .png")
+    data = encode_png(image)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def swap_red_and_blue(image: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Take BGR(A), the order of OpenCV, to RGB(A) and back; other channel counts stay."""
+    if image.ndim == 3 and image.shape[2] == 3:
+        return np.ascontiguousarray(image[..., ::-1])
+    if image.ndim == 3 and image.shape[2] == 4:
+        return np.ascontiguousarray(image[..., [2, 1, 0, 3]])
+    return image

@@ -1,0 +1,95 @@
+"""What every reader asks of its file: is it there, is it what its name says, which array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rayrelief.errors import FileError
+
+SIGNATURES: dict[str, tuple[bytes, ...]] = {
+    "NPY": (b"\x93NUMPY",),
+    "NPZ": (b"PK\x03\x04", b"PK\x05\x06"),
+    "MAT": (b"MATLAB 5.0 MAT-file", b"MATLAB 7.3 MAT-file", b"\x89HDF"),
+    "EXR": (b"\x76\x2f\x31\x01",),
+    "PNG": (b"\x89PNG\r\n\x1a\n",),
+    "TIFF": (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"),
+    "JPEG": (b"\xff\xd8\xff",),
+}
+FORMATS: dict[str, str] = {
+    ".npy": "NPY",
+    ".npz": "NPZ",
+    ".mat": "MAT",
+    ".exr": "EXR",
+    ".png": "PNG",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+}
+
+
+def read_bytes(path: Path, size: int = -1) -> bytes:
+    """First ``size`` bytes of a file, or all; raises FileError if there are none."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(size)
+    except FileNotFoundError as error:
+        raise FileError(
+            f"{path} does not exist", expected="a file", remedy="Check the path"
+        ) from error
+    except OSError as error:
+        raise FileError(
+            f"{path} cannot be read: {error.strerror or error}",
+            expected="a file that you may read",
+            remedy="Check the path and its permissions",
+        ) from error
+    if not data:
+        raise FileError(
+            f"{path} is empty", expected="a file with content", remedy="Write or download it again"
+        )
+    return data
+
+
+def check_signature(path: Path) -> None:
+    """Raise FileError unless a file begins as its suffix promises."""
+    head = read_bytes(path, 32)
+    promised = FORMATS[path.suffix.lower()]
+    if head.startswith(SIGNATURES[promised]):
+        return
+    actual = next((name for name, starts in SIGNATURES.items() if head.startswith(starts)), None)
+    raise FileError(
+        f"{path} holds {actual} data"
+        if actual
+        else f"{path} does not begin like a {promised} file",
+        expected=f"{promised} data, as its suffix says",
+        remedy="Give it the suffix of its format" if actual else "Write or download it again",
+    )
+
+
+def damaged(path: Path, cause: object) -> FileError:
+    """Error for a file that begins well and cannot be read to its end."""
+    return FileError(
+        f"{path} is damaged or cut off ({cause})",
+        expected=f"a complete {FORMATS[path.suffix.lower()]} file",
+        remedy="Write or download it again",
+    )
+
+
+def choose_name(path: Path, names: Iterable[str], keys: Sequence[str]) -> str:
+    """Name of the array to take: the first of ``keys`` that the file has, else the only one.
+
+    A key also matches the end of a dotted name: "Normal" finds the layer "ViewLayer.Normal".
+    """
+    names = list(names)
+    for key in keys:
+        matches = [name for name in names if name == key or name.endswith(f".{key}")]
+        if len(matches) == 1:
+            return matches[0]
+    if len(names) == 1:
+        return names[0]
+    raise FileError(
+        f"{path} holds {'the arrays ' + ', '.join(names) if names else 'no array'}",
+        expected=f"one array, or one named {' or '.join(keys)}" if keys else "one array",
+        remedy="Save the array alone" + (f", or under the name {keys[0]}" if keys else ""),
+    )

@@ -1,0 +1,114 @@
+"""The loop, written once: reweight, solve, look, stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import Outcome
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.graph import PixelGraph
+from rayrelief.methods.assembly import EdgeModel, assemble, edge_terms
+from rayrelief.solvers.base import Solver
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One outer iteration, as the callback and the history see it.
+
+    Attributes
+    ----------
+    number
+        1 for the first.
+    energy
+        Weighted sum of squared residuals at the new iterate.
+    change
+        Root mean square change of the unknown, each component's constant removed.
+    inner_iterations
+        Steps of the linear solver.
+    seconds
+        Time of this iteration.
+    """
+
+    number: int
+    energy: float
+    change: float
+    inner_iterations: int
+    seconds: float
+
+
+Callback = Callable[[Iteration], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class LoopResult:
+    """The last iterate, how it came about, and how the loop ended."""
+
+    x: FloatArray
+    history: tuple[Iteration, ...]
+    outcome: Outcome
+
+
+def iterate(
+    equations: EdgeEquations,
+    model: EdgeModel,
+    solver: Solver,
+    *,
+    start: FloatArray | None,
+    max_iterations: int,
+    tolerance: float | None,
+    callback: Callback | None = None,
+) -> LoopResult:
+    """Alternate between weights and unknowns.
+
+    Parameters
+    ----------
+    start
+        (N,) first iterate; None starts flat and takes every edge for continuous once, as the paper does.
+    tolerance
+        Stops when the change falls below it; None runs all iterations.
+    """
+    graph = equations.graph
+    if not graph.exists.any():
+        return LoopResult(np.zeros(graph.size), (), Outcome.NO_EQUATIONS)
+    if start is None:
+        x = np.zeros(graph.size)
+        terms = edge_terms(equations, EdgeModel(model.k), x)  # alpha = 0 in the first iteration
+    else:
+        x = start
+        terms = edge_terms(equations, model, x)
+    history: list[Iteration] = []
+    outcome = Outcome.COMPLETED if tolerance is None else Outcome.ITERATION_LIMIT
+    for number in range(1, max_iterations + 1):
+        began = time.perf_counter()
+        system, rhs = assemble(equations, terms)
+        solution = solver.prepare(system).solve(rhs, x)
+        change = _change(graph, solution.x - x)
+        terms = edge_terms(equations, model, solution.x)
+        if not (np.isfinite(change) and np.isfinite(terms.energy)):
+            outcome = Outcome.NOT_FINITE
+            break
+        x = solution.x
+        history.append(
+            Iteration(number, terms.energy, change, solution.steps, time.perf_counter() - began)
+        )
+        if callback is not None and callback(history[-1]):
+            outcome = Outcome.STOPPED
+            break
+        if not solution.converged:
+            outcome = Outcome.SOLVER_LIMIT
+        elif tolerance is not None and change < tolerance:
+            outcome = Outcome.CONVERGED
+            break
+    return LoopResult(x, tuple(history), outcome)
+
+
+def _change(graph: PixelGraph, difference: FloatArray) -> float:
+    """Root mean square over all nodes, after removing the mean of each component."""
+    sizes = np.diff(graph.starts)
+    means = np.add.reduceat(difference, graph.starts[:-1]) / sizes
+    return float(np.sqrt(np.mean((difference - np.repeat(means, sizes)) ** 2)))

@@ -1,0 +1,267 @@
+"""Methods as recipes: dataclasses that hold settings and say which equations they use.
+
+Words stand for the paper's symbols: sharpness is k, activation_slope q, activation_threshold rho,
+midpoint lambda_m, outlier_threshold eps_out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.view import View
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
+from rayrelief.formulation import bini, ray_plane
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.formulation.ray_plane import AdaptiveMidpoint, CostFactor
+from rayrelief.graph import Connectivity, PixelGraph
+from rayrelief.methods.assembly import EdgeModel
+from rayrelief.preprocess import Preprocessing
+from rayrelief.solvers.base import Solver
+from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+
+PUBLISHED_SOLVER = ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1e-5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """What every method has: how it prepares, connects, starts, solves and stops.
+
+    Attributes
+    ----------
+    connectivity
+        4, "diagonal" (four diagonal neighbours) or 8.
+    max_iterations
+        Limit of the outer iterations.
+    tolerance
+        Stops when the root mean square change of the log-depth (of the depth, for orthographic
+        cameras) falls below it; None runs all iterations.
+    solver
+        Inner linear solver.
+    initial_depth
+        (H, W) depth to start from, of the kind that the camera's rays imply; also fixes the scale.
+    preprocessing
+        What happens to normals that face away or do not fit.
+    """
+
+    connectivity: Connectivity = 4
+    max_iterations: int = 50
+    tolerance: float | None = 1e-6
+    solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-5))
+    initial_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+
+    def __post_init__(self) -> None:
+        if self.max_iterations < 1:
+            raise InputError(
+                f"max_iterations is {self.max_iterations}",
+                expected="at least 1",
+                remedy="Raise it",
+            )
+        if self.tolerance is not None and not self.tolerance > 0:
+            raise InputError(
+                f"tolerance is {self.tolerance}",
+                expected="a positive number, or None for all iterations",
+                remedy="Use None to run without an early stop",
+            )
+
+    @property
+    def model(self) -> EdgeModel:
+        """How edges are weighted and blended."""
+        raise NotImplementedError
+
+    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
+        """Equations of all edges, for normals (H, W, 3) seen through a view."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayPlane(Method):
+    """The paper: two local planes that meet on the ray between two pixels, with explicit jumps.
+
+    Attributes
+    ----------
+    sharpness
+        k of the bilateral weights.
+    jumps
+        Whether discontinuities are computed (alpha and beta).
+    activation_slope, activation_threshold
+        q and rho of the discontinuity activation.
+    midpoint
+        lambda_m: where between two pixels their planes meet, 0 to 1, or a rule.
+    outlier_threshold, outlier_samples
+        eps_out: an edge whose depths would differ by more than this fraction takes the best of so
+        many midpoints; None leaves it. Central cameras only.
+    cost_factor
+        gamma in the cost: "full", "cosine" or "focal".
+    weight_constant
+        gamma in the weights: this constant times n . ray; None for the full gamma.
+    known_depth
+        (H, W) true depth, whose jumps are taken as known: the oracle of the paper's Table 2.
+    """
+
+    sharpness: float = 2.0
+    jumps: bool = True
+    activation_slope: float = 50.0
+    activation_threshold: float = 0.25
+    midpoint: float | AdaptiveMidpoint = 0.5
+    outlier_threshold: float | None = None
+    outlier_samples: int = 21
+    cost_factor: CostFactor = "full"
+    weight_constant: float | None = None
+    known_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.midpoint, AdaptiveMidpoint) and not 0 <= self.midpoint <= 1:
+            raise InputError(
+                f"midpoint is {self.midpoint}",
+                expected="a fraction from 0 to 1, or an AdaptiveMidpoint",
+                remedy="Use 0.5, the paper's choice",
+            )
+        if self.cost_factor not in ("full", "cosine", "focal"):
+            raise InputError(
+                f"cost_factor is {self.cost_factor!r}",
+                expected="'full', 'cosine' or 'focal'",
+                remedy="Use 'full', the paper's choice",
+            )
+        if self.outlier_threshold is not None and not self.outlier_threshold > 0:
+            raise InputError(
+                f"outlier_threshold is {self.outlier_threshold}",
+                expected="a positive fraction, or None",
+                remedy="The paper uses 0.1 and 0.01",
+            )
+
+    @classmethod
+    def published(cls, iterations: int = 1200, jumps: bool = True, **changes: Any) -> Self:
+        """Return the paper's schedule: loose inner solves, many iterations, no early stop."""
+        return cls(
+            **{
+                "max_iterations": iterations,
+                "jumps": jumps,
+                "tolerance": None,
+                "solver": PUBLISHED_SOLVER,
+                **changes,
+            }
+        )
+
+    @property
+    def model(self) -> EdgeModel:
+        """Bilateral weights, and jumps unless they are known or switched off."""
+        jumps = self.jumps and self.known_depth is None
+        return EdgeModel(self.sharpness, jumps, self.activation_slope, self.activation_threshold)
+
+    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
+        """Two-plane equations for central and for orthographic cameras."""
+        common: dict[str, Any] = {
+            "midpoint": self.midpoint,
+            "cost_factor": self.cost_factor,
+            "weight_constant": self.weight_constant,
+        }
+        nodes = graph.gather(normals)
+        if view.origins is not None:
+            if self.outlier_threshold is not None:
+                raise InputError(
+                    "outlier_threshold was given for an orthographic camera",
+                    expected="a central camera: it bounds the ratio of two depths",
+                    remedy="Use preprocessing with outlier_ratio instead",
+                )
+            origins = graph.gather(view.origins)
+            equations = ray_plane.orthographic_equations(graph, nodes, origins, **common)
+        else:
+            equations = ray_plane.central_equations(
+                graph,
+                nodes,
+                graph.gather(view.rays),
+                outlier_threshold=self.outlier_threshold,
+                outlier_samples=self.outlier_samples,
+                **common,
+            )
+        return equations if self.known_depth is None else self._with_known_jumps(equations)
+
+    def _with_known_jumps(self, equations: EdgeEquations) -> EdgeEquations:
+        """With true jumps omega + omega_eps alpha is the true ratio of the two depths."""
+        graph = equations.graph
+        known = np.asarray(self.known_depth, dtype=np.float64)
+        if known.shape != graph.shape:
+            raise InputError(
+                f"known_depth has the shape {known.shape}",
+                expected=f"{graph.shape}, the size of the normal map",
+                remedy="Give the true depth of every pixel",
+            )
+        x = graph.gather(known)
+        if equations.unknown == "log-depth":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                x = np.log(x)
+        offset = equations.offset.copy()
+        for d, a, b in graph.edges():
+            difference = x[a] - x[b]
+            usable = np.isfinite(difference)
+            offset[d, a[usable]] = difference[usable]
+        return replace(equations, offset=offset)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiNI(Method):
+    """Bilateral normal integration (Cao et al., ECCV 2022).
+
+    Attributes
+    ----------
+    sharpness
+        k of the bilateral weights.
+    form
+        "rays" works for any central camera; "printed" is the paper's own gamma, for a Pinhole.
+    """
+
+    sharpness: float = 2.0
+    form: Literal["rays", "printed"] = "rays"
+
+    @classmethod
+    def published(cls, iterations: int = 1200, **changes: Any) -> Self:
+        """Return the row "BiNI, from code" of Table 2: the printed form, no early stop."""
+        return cls(
+            **{
+                "max_iterations": iterations,
+                "form": "printed",
+                "tolerance": None,
+                "solver": PUBLISHED_SOLVER,
+                **changes,
+            }
+        )
+
+    @property
+    def model(self) -> EdgeModel:
+        """Bilateral weights, no jumps."""
+        return EdgeModel(self.sharpness)
+
+    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
+        """First-order equations in the form asked for."""
+        nodes = graph.gather(normals)
+        if view.origins is not None:
+            return bini.orthographic_equations(graph, nodes, graph.gather(view.origins))
+        if self.form == "rays":
+            return bini.central_equations(graph, nodes, graph.gather(view.rays))
+        if not isinstance(view.camera, Pinhole) or self.connectivity != 4:
+            raise InputError(
+                f"BiNI's printed form was asked for with a {type(view.camera).__name__} camera "
+                f"and connectivity {self.connectivity}",
+                expected="a Pinhole and connectivity 4",
+                remedy="Use form='rays', which works for any central camera",
+            )
+        return bini.printed_pinhole_equations(graph, nodes, view.camera)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smooth(RayPlane):
+    """One least-squares solve of the paper's equations without discontinuities."""
+
+    sharpness: float = 0.0
+    jumps: bool = False
+    max_iterations: int = 1
+    tolerance: float | None = None
+    solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-8, max_steps=50000))

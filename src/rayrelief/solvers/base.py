@@ -1,0 +1,66 @@
+"""The protocol of a linear solver: prepare(system) once per matrix, solve(rhs, start) per right-hand side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rayrelief.conventions import FloatArray
+from rayrelief.graph import PixelGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Laplacian:
+    """Weighted graph Laplacian: (L x)[a] = sum_d conductance[d, a] (x[a] - x[neighbours[d, a]]).
+
+    Attributes
+    ----------
+    graph
+        Nodes sorted by component; the constant of each component is free.
+    conductance
+        (D, N), symmetric: the same value on (d, a) and on its opposite edge; 0 on missing edges.
+    """
+
+    graph: PixelGraph
+    conductance: FloatArray
+
+    def __matmul__(self, x: FloatArray) -> FloatArray:
+        """Apply to x (N,): the obvious version, for residuals and tests."""
+        return np.sum(self.conductance * (x - x[self.graph.neighbours]), axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solve returns.
+
+    Attributes
+    ----------
+    x
+        (N,); the constant of each component is arbitrary.
+    steps
+        Inner iterations, the largest over the components (1 for a direct solver).
+    converged
+        Whether every component met the tolerance.
+    """
+
+    x: FloatArray
+    steps: int
+    converged: bool
+
+
+class PreparedSolver(Protocol):
+    """A matrix made ready for right-hand sides."""
+
+    def solve(self, rhs: FloatArray, start: FloatArray) -> Solution:
+        """Solve for one right-hand side (N,), beginning at start (N,); neither is modified."""
+        ...
+
+
+class Solver(Protocol):
+    """A recipe for solving weighted graph Laplacians."""
+
+    def prepare(self, system: Laplacian) -> PreparedSolver:
+        """Do the work that depends on the matrix alone."""
+        ...

@@ -1,0 +1,236 @@
+"""ConjugateGradient: the published inner solver, matrix-free on the pixel graph.
+
+Components of one block are solved side by side, larger ones block by block. The blocks are fixed and
+their partial sums are added in order, so that any number of threads gives the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from rayrelief.conventions import FloatArray
+from rayrelief.solvers.base import Laplacian, Solution
+
+BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
+
+
+@dataclass(frozen=True)
+class ConjugateGradient:
+    """Jacobi-preconditioned conjugate gradients, started from the previous iterate.
+
+    Attributes
+    ----------
+    rtol
+        Stops when |residual| <= rtol |rhs|, for each component on its own.
+    max_steps
+        Step limit of one solve.
+    diagonal_floor
+        The preconditioner is 1 / max(diagonal, diagonal_floor).
+    """
+
+    rtol: float = 1e-3
+    max_steps: int = 5000
+    diagonal_floor: float = 1e-5
+
+    def prepare(self, system: Laplacian) -> _PreparedConjugateGradient:
+        """Build the preconditioner."""
+        diagonal = system.conductance.sum(axis=0)
+        inverse = 1.0 / np.maximum(diagonal, self.diagonal_floor)
+        return _PreparedConjugateGradient(self, system, inverse)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedConjugateGradient:
+    recipe: ConjugateGradient
+    system: Laplacian
+    inverse_diagonal: FloatArray
+
+    def solve(self, rhs: FloatArray, start: FloatArray) -> Solution:
+        """Solve for one right-hand side (N,), beginning at start (N,)."""
+        graph = self.system.graph
+        x = start.copy()
+        r, p, q = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        steps = np.zeros(graph.component_count, dtype=np.int64)
+        converged = np.zeros(graph.component_count, dtype=np.bool_)
+        sizes = np.diff(graph.starts)
+        first_small = int(np.searchsorted(-sizes, -BLOCK))  # components are sorted, large ones first
+        matrix = (graph.neighbours, self.system.conductance, self.inverse_diagonal)
+        limits = (self.recipe.rtol, self.recipe.max_steps)
+        for c in range(first_small):
+            steps[c], converged[c] = _solve_by_blocks(
+                *matrix, rhs, x, r, p, q, graph.starts[c], graph.starts[c + 1], *limits
+            )
+        _solve_small(
+            *matrix, rhs, x, r, p, q, graph.starts, first_small, *limits, steps, converged
+        )
+        return Solution(x, int(steps.max(initial=0)), bool(converged.all()))
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _solve_by_blocks(
+    neighbours: Any,
+    conductance: Any,
+    inverse: Any,
+    rhs: Any,
+    x: Any,
+    r: Any,
+    p: Any,
+    q: Any,
+    start: int,
+    stop: int,
+    rtol: float,
+    max_steps: int,
+) -> Any:
+    blocks = (stop - start + BLOCK - 1) // BLOCK
+    partial = np.empty((blocks, 3))
+    for k in prange(blocks):
+        lo = start + k * BLOCK
+        hi = min(lo + BLOCK, stop)
+        partial[k] = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
+    rr, rz, bb = _ordered_sum(partial)
+    limit = rtol * rtol * bb
+    steps = 0
+    while rr > limit and steps < max_steps:
+        for k in prange(blocks):
+            lo = start + k * BLOCK
+            hi = min(lo + BLOCK, stop)
+            partial[k, 0] = _multiply(neighbours, conductance, p, q, lo, hi)
+        step = rz / _ordered_sum(partial)[0]
+        for k in prange(blocks):
+            lo = start + k * BLOCK
+            hi = min(lo + BLOCK, stop)
+            partial[k] = _advance(step, inverse, x, r, p, q, lo, hi)
+        rr, new_rz, _ = _ordered_sum(partial)
+        for k in prange(blocks):
+            lo = start + k * BLOCK
+            hi = min(lo + BLOCK, stop)
+            _turn(new_rz / rz, p, q, lo, hi)
+        rz = new_rz
+        steps += 1
+    return steps, rr <= limit
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _solve_small(
+    neighbours: Any,
+    conductance: Any,
+    inverse: Any,
+    rhs: Any,
+    x: Any,
+    r: Any,
+    p: Any,
+    q: Any,
+    starts: Any,
+    first: int,
+    rtol: float,
+    max_steps: int,
+    steps: Any,
+    converged: Any,
+) -> None:
+    for c in prange(first, len(starts) - 1):
+        lo, hi = starts[c], starts[c + 1]
+        rr, rz, bb = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
+        limit = rtol * rtol * bb
+        done = 0
+        while rr > limit and done < max_steps:
+            step = rz / _multiply(neighbours, conductance, p, q, lo, hi)
+            rr, new_rz, _ = _advance(step, inverse, x, r, p, q, lo, hi)
+            _turn(new_rz / rz, p, q, lo, hi)
+            rz = new_rz
+            done += 1
+        steps[c], converged[c] = done, rr <= limit
+
+
+@njit(inline="always", error_model="numpy")
+def _begin(
+    neighbours: Any,
+    conductance: Any,
+    inverse: Any,
+    rhs: Any,
+    x: Any,
+    r: Any,
+    p: Any,
+    lo: int,
+    hi: int,
+) -> Any:
+    """Residual and first direction; returns r.r, r.z and rhs.rhs."""
+    _multiply(neighbours, conductance, x, r, lo, hi)
+    for a in range(lo, hi):
+        r[a] = rhs[a] - r[a]
+        p[a] = r[a] * inverse[a]
+    return (
+        _dot(r[lo:hi], r[lo:hi]),
+        _dot(r[lo:hi], p[lo:hi]),
+        _dot(rhs[lo:hi], rhs[lo:hi]),
+    )
+
+
+@njit(inline="always", error_model="numpy")
+def _multiply(neighbours: Any, conductance: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
+    """q = L p on nodes lo..hi; returns p.q. Slices and unsigned indices let the loops vectorise."""
+    p_block, q_block = p[lo:hi], q[lo:hi]
+    q_block[:] = 0.0
+    for d in range(0, len(conductance), 2):
+        there, back = neighbours[d, lo:hi], neighbours[d + 1, lo:hi]
+        c_there, c_back = conductance[d, lo:hi], conductance[d + 1, lo:hi]
+        for i in range(hi - lo):
+            q_block[i] += c_there[i] * (p_block[i] - p[there[i]]) + c_back[i] * (
+                p_block[i] - p[back[i]]
+            )
+    return _dot(p_block, q_block)
+
+
+@njit(inline="always", error_model="numpy")
+def _advance(
+    step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int
+) -> Any:
+    """One step along p; leaves the preconditioned residual z in q; returns r.r, r.z and 0."""
+    x_block, r_block, p_block, q_block = x[lo:hi], r[lo:hi], p[lo:hi], q[lo:hi]
+    inverse_block = inverse[lo:hi]
+    for i in range(hi - lo):
+        x_block[i] += step * p_block[i]
+        residual = r_block[i] - step * q_block[i]
+        r_block[i] = residual
+        q_block[i] = residual * inverse_block[i]
+    return _dot(r_block, r_block), _dot(r_block, q_block), 0.0
+
+
+@njit(inline="always", error_model="numpy")
+def _turn(factor: float, p: Any, q: Any, lo: int, hi: int) -> None:
+    """Next direction: p = z + factor p, with z in q."""
+    p_block, q_block = p[lo:hi], q[lo:hi]
+    for i in range(hi - lo):
+        p_block[i] = q_block[i] + factor * p_block[i]
+
+
+@njit(inline="always", error_model="numpy")
+def _dot(left: Any, right: Any) -> float:
+    """Dot product in eight interleaved sums: a fixed order that still fills the vector unit."""
+    whole = len(left) // 8 * 8
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    for i in range(0, whole, 8):
+        s0 += left[i] * right[i]
+        s1 += left[i + 1] * right[i + 1]
+        s2 += left[i + 2] * right[i + 2]
+        s3 += left[i + 3] * right[i + 3]
+        s4 += left[i + 4] * right[i + 4]
+        s5 += left[i + 5] * right[i + 5]
+        s6 += left[i + 6] * right[i + 6]
+        s7 += left[i + 7] * right[i + 7]
+    for i in range(whole, len(left)):
+        s0 += left[i] * right[i]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@njit(inline="always", error_model="numpy")
+def _ordered_sum(partial: Any) -> Any:
+    first = second = third = 0.0
+    for k in range(len(partial)):
+        first += partial[k, 0]
+        second += partial[k, 1]
+        third += partial[k, 2]
+    return first, second, third

@@ -1,0 +1,235 @@
+"""Named scenes that docs, tests, demo and benchmarks share; the same picture at any size.
+
+Every scene is a function of ``(height, width, camera=None)``; the default camera is a pinhole
+with a centred principal point. Where surfaces hide one another, every part still touches its
+neighbours somewhere in view, so that the normals determine its depth; `steps` is the exception.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.scene import Scene
+from rayrelief.synthetic.render import render
+from rayrelief.synthetic.shapes import (
+    Box,
+    Ellipsoid,
+    Plane,
+    Revolution,
+    Shape,
+    Sphere,
+    Steps,
+    Tent,
+    Torus,
+    Vector,
+)
+
+
+def plane(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """One slanted plane that fills the picture."""
+    shapes = [Plane(point=(0.0, 0.0, 4.0), normal=(0.35, -0.25, -1.0))]
+    return _seen(shapes, "plane", height, width, camera)
+
+
+def sphere(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """One sphere before nothing: its rim is seen at grazing angles."""
+    return _seen([Sphere((0.0, 0.0, 4.0), 1.3)], "sphere", height, width, camera)
+
+
+def ellipsoid_inside(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """Inner wall of an ellipsoid around the camera: something to see in every direction."""
+    shapes = [Ellipsoid((0.4, -0.2, 0.8), (2.6, 1.9, 3.2), inside=True)]
+    return _seen(shapes, "ellipsoid_inside", height, width, camera)
+
+
+def steps(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """Plateaus that step back to both sides: all normals are alike and say nothing of the jumps."""
+    shapes = [Steps((-1.3, -0.7, -0.2, 0.45, 1.0), (4.4, 3.9, 3.4, 3.0, 3.6, 4.1))]
+    return _seen(shapes, "steps", height, width, camera)
+
+
+def tent(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """Two planes that meet in a ridge, oblique to the pixel grid: a crease without a jump."""
+    return _seen([Tent((0.1, 0.0, 3.0), slope=0.8, angle=20.0)], "tent", height, width, camera)
+
+
+def vase(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """One vase of revolution before nothing."""
+    table = _Table(pitch=6.0, distance=4.6, drop=1.35)
+    return _seen([_vase(table.at(0.0, 0.0), table.up, 2.7)], "vase", height, width, camera)
+
+
+def tori(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """Rings that grow into one another, each hiding a part of itself and of the next."""
+    shapes = [
+        Torus((-0.62, -0.28, 4.3), (0.55, -0.6, -0.7), 0.72, 0.22),
+        Torus((0.36, 0.26, 4.0), (-0.5, -0.75, -0.5), 0.66, 0.2),
+        Torus((0.95, -0.5, 4.5), (0.7, 0.2, -0.7), 0.52, 0.17),
+    ]
+    return _seen(shapes, "tori", height, width, camera)
+
+
+def overlapping_spheres(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """Spheres that grow into one another in places and hide one another in others."""
+    shapes = [
+        Sphere((-0.75, 0.3, 4.4), 0.75),
+        Sphere((0.15, -0.5, 4.9), 0.8),
+        Sphere((0.85, 0.2, 4.3), 0.65),
+        Sphere((0.25, 0.65, 3.8), 0.5),
+        Sphere((-0.3, 0.12, 3.66), 0.28),
+    ]
+    return _seen(shapes, "overlapping_spheres", height, width, camera)
+
+
+def room(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """Boxes and spheres in a room around the camera: something to see in every direction."""
+    floor = 1.2
+    shapes: list[Shape] = [
+        Box((-3.2, -1.9, -2.5), (3.0, floor, 7.0), inside=True),
+        Box((-2.3, 0.1, 4.9), (-1.1, floor, 5.9), rotation=(0.0, 25.0, 0.0)),
+        Box((-1.2, 0.65, 4.1), (-0.5, floor, 4.7), rotation=(0.0, -20.0, 0.0)),
+        Box((1.2, -0.9, 5.2), (2.1, floor, 6.1), rotation=(0.0, -35.0, 0.0)),
+        Box((-3.2, -0.2, -1.4), (-2.4, floor, 0.2)),
+        Box((0.8, 0.5, -2.2), (1.7, floor, -1.4), rotation=(0.0, 40.0, 0.0)),
+        Sphere((-1.7, -0.15, 5.4), 0.38),
+        Sphere((0.45, floor - 0.38, 5.2), 0.5),
+        Sphere((1.15, floor - 0.25, 4.4), 0.33),
+        Sphere((-0.05, floor - 0.19, 3.7), 0.24),
+        Sphere((2.0, floor - 0.35, 0.6), 0.5),
+        Sphere((-0.8, floor - 0.4, -1.6), 0.55),
+    ]
+    return _seen(shapes, "room", height, width, camera)
+
+
+def still_life(height: int, width: int, camera: Camera | None = None) -> Scene:
+    """Vases, rings and fruit that hide one another on a table under a dome: the demo scene.
+
+    Everything stands a little in the table, so that its foot is in view: the table leads to the
+    depth of each object, across creases but no jump.
+    """
+    table = _Table(pitch=12.0, distance=5.4, drop=0.75)
+    up = table.up
+    shapes: list[Shape] = [
+        Plane(table.at(0.0, 0.0), up),
+        Ellipsoid((0.0, 0.0, 3.0), (6.0, 5.0, 6.0), inside=True),
+        Torus(table.at(-1.8, 1.7, 0.02), table.level(110.0), 0.95, 0.17),
+        _vase(table.at(-0.7, 0.9), up, 2.25),
+        _gourd(table.at(0.4, 1.6), up, 2.1),
+        Torus(table.at(1.5, 2.2, 0.02), table.level(80.0), 0.64, 0.13),
+        _gourd(table.at(2.1, 0.75), up, 1.6),
+        _pear(table.at(-1.6, 0.1), up, 0.85),
+        _pear(table.at(-0.1, 0.15), up, 0.8),
+        Torus(table.at(1.05, -0.05, 0.02), table.level(55.0), 0.46, 0.09),
+        Sphere(table.at(1.15, 0.5, 0.18), 0.23),
+        Torus(table.at(-1.0, -0.75, 0.06), up, 0.32, 0.11),
+        Torus(table.at(0.05, -0.6, 0.02), table.level(125.0), 0.32, 0.07),
+        Sphere(table.at(1.4, -0.9, 0.19), 0.25),
+        Torus(table.at(0.6, -1.15, 0.05), up, 0.2, 0.08),
+        Sphere(table.at(-0.3, -1.2, 0.12), 0.16),
+        Sphere(table.at(-1.5, -1.2, 0.1), 0.14),
+        Sphere(table.at(-0.5, -0.35, 0.12), 0.16),
+    ]
+    return _seen(shapes, "still_life", height, width, camera, degrees=48.0)
+
+
+GALLERY: dict[str, Callable[..., Scene]] = {
+    scene.__name__: scene
+    for scene in (
+        plane,
+        sphere,
+        ellipsoid_inside,
+        steps,
+        tent,
+        vase,
+        tori,
+        overlapping_spheres,
+        room,
+        still_life,
+    )
+}
+
+
+def _seen(
+    shapes: Sequence[Shape],
+    name: str,
+    height: int,
+    width: int,
+    camera: Camera | None,
+    *,
+    degrees: float = 50.0,
+) -> Scene:
+    if camera is None:
+        camera = Pinhole.from_fov(degrees, height, width)
+    return render(shapes, camera, height, width, name=name)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A level table before a camera that looks down on it; gives points in the camera frame.
+
+    Attributes
+    ----------
+    pitch
+        Degrees by which the camera looks down.
+    distance, drop
+        z and y of the table's centre in the camera frame.
+    """
+
+    pitch: float
+    distance: float
+    drop: float
+
+    @property
+    def up(self) -> Vector:
+        """Unit vector away from the table."""
+        pitch = math.radians(self.pitch)
+        return 0.0, -math.cos(pitch), -math.sin(pitch)
+
+    def at(self, right: float, away: float, height: float = 0.0) -> Vector:
+        """Point by its way right, away from the camera and up, from the table's centre."""
+        _, up_y, up_z = self.up
+        y = self.drop + away * up_z + height * up_y
+        return right, y, self.distance - away * up_y + height * up_z
+
+    def level(self, degrees: float) -> Vector:
+        """Direction along the table, turned from the right away from the camera."""
+        turn = math.radians(degrees)
+        _, up_y, up_z = self.up
+        return math.cos(turn), math.sin(turn) * up_z, -math.sin(turn) * up_y
+
+
+def _vase(base: Vector, up: Vector, height: float) -> Revolution:
+    """Vase with a belly, a neck and a lip."""
+    heights = (0.0, 0.15, 0.42, 0.78, 0.92, 1.0)
+    radii = (0.15, 0.215, 0.27, 0.1, 0.1, 0.15)
+    return _profile(base, up, height, heights, radii)
+
+
+def _gourd(base: Vector, up: Vector, height: float) -> Revolution:
+    """Vase with two bellies that closes in a round top."""
+    heights = (0.0, 0.1, 0.28, 0.56, 0.78, 0.92, 1.0)
+    radii = (0.13, 0.2, 0.23, 0.115, 0.135, 0.105, 0.0)
+    return _profile(base, up, height, heights, radii)
+
+
+def _pear(base: Vector, up: Vector, height: float) -> Revolution:
+    """Pear that stands flat and closes in a round top."""
+    heights = (0.0, 0.15, 0.35, 0.65, 0.85, 1.0)
+    radii = (0.27, 0.37, 0.39, 0.24, 0.17, 0.0)
+    return _profile(base, up, height, heights, radii)
+
+
+def _profile(
+    base: Vector,
+    up: Vector,
+    height: float,
+    heights: tuple[float, ...],
+    radii: tuple[float, ...],
+) -> Revolution:
+    return Revolution.through(
+        base, up, tuple(height * h for h in heights), tuple(height * r for r in radii)
+    )

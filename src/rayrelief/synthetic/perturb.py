@@ -1,0 +1,81 @@
+"""Noise for normal maps: outliers, rotations and few bits, all drawn from a given generator."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
+
+
+def with_outliers(normals: npt.ArrayLike, fraction: float, rng: np.random.Generator) -> FloatArray:
+    """Replace a fraction of the normals (..., 3), frame unchanged, by random unit vectors.
+
+    Exactly ``round(fraction * n)`` of the n finite normals are replaced, by directions that are
+    uniform on the sphere; about half of them face away from the camera.
+    """
+    if not 0.0 <= fraction <= 1.0:
+        raise InputError(
+            f"a fraction of {fraction}", expected="between 0 and 1", remedy="0.1 replaces 10 %"
+        )
+    noisy = np.array(normals, dtype=np.float64)
+    (valid,) = np.nonzero(np.isfinite(noisy).all(axis=-1).ravel())
+    chosen = rng.choice(valid, size=round(fraction * valid.size), replace=False)
+    noisy.reshape(-1, 3)[chosen] = _random_directions(chosen.size, rng)
+    return noisy
+
+
+def with_rotation_noise(
+    normals: npt.ArrayLike, degrees: float, rng: np.random.Generator
+) -> FloatArray:
+    """Turn each of the normals (..., 3), frame unchanged, about a random axis.
+
+    The axes are uniform on the sphere, the angles Gaussian with the standard deviation
+    ``degrees``. NaN stays NaN.
+    """
+    if not (np.isfinite(degrees) and degrees >= 0.0):
+        raise InputError(
+            f"a standard deviation of {degrees} degrees",
+            expected="zero or a positive angle",
+            remedy="5 is a strong noise",
+        )
+    exact = np.asarray(normals, dtype=np.float64)
+    vectors = exact.reshape(-1, 3)
+    axes = _random_directions(len(vectors), rng)
+    angles = np.radians(rng.normal(0.0, degrees, (len(vectors), 1)))
+    along = np.sum(axes * vectors, axis=-1, keepdims=True) * axes
+    across = np.cross(axes, vectors)
+    turned: FloatArray = along + np.cos(angles) * (vectors - along) + np.sin(angles) * across
+    return turned.reshape(exact.shape)
+
+
+def quantised(normals: npt.ArrayLike, bits: int, *, truncate: bool = False) -> FloatArray:
+    """Quantise unit normals (..., 3), frame unchanged, as an image of so many bits does.
+
+    Parameters
+    ----------
+    normals
+        Unit vectors; NaN stays NaN.
+    bits
+        Bits per channel, 1 to 16.
+    truncate
+        True for a writer that cuts the value off instead of rounding it. The bias of half a level
+        that this leaves is kept: the reader here knows nothing of it.
+    """
+    if not 1 <= bits <= 16:
+        raise InputError(
+            f"{bits} bits per channel", expected="1 to 16", remedy="Use 8 or 16, as images do"
+        )
+    top = 2**bits - 1
+    levels = (np.clip(np.asarray(normals, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0 * top
+    levels = np.floor(levels) if truncate else np.rint(levels)
+    decoded = levels / top * 2.0 - 1.0  # never zero: the number of levels is even
+    unit: FloatArray = decoded / np.linalg.norm(decoded, axis=-1, keepdims=True)
+    return unit
+
+
+def _random_directions(count: int, rng: np.random.Generator) -> FloatArray:
+    vectors = rng.standard_normal((count, 3))
+    unit: FloatArray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return unit

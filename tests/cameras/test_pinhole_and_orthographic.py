@@ -1,0 +1,89 @@
+"""The cameras with a closed form, and what every camera shares."""
+
+from __future__ import annotations
+
+import sys
+from subprocess import run
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayrelief.cameras.base import depth_kind, in_blocks, pixel_grid
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.errors import CameraError
+
+FOCAL = st.floats(20, 5000)
+CENTRE = st.floats(-50, 150)
+
+
+@given(FOCAL, FOCAL, CENTRE, CENTRE)
+def test_pinhole_projects_its_rays_to_their_pixels(fx, fy, cx, cy):
+    camera = Pinhole(fx, fy, cx, cy)
+    points = camera.rays(7, 9) * np.linspace(0.1, 50, 63).reshape(7, 9, 1)
+    np.testing.assert_allclose(camera.project(points), pixel_grid(7, 9), atol=1e-9)
+
+
+@given(st.floats(0.01, 100), CENTRE, CENTRE)
+def test_orthographic_projects_its_rays_to_their_pixels(pixel_size, cx, cy):
+    camera = Orthographic(pixel_size, cx, cy)
+    points = camera.origins(7, 9) + 3.5 * camera.rays(7, 9)
+    np.testing.assert_allclose(camera.project(points), pixel_grid(7, 9), atol=1e-9)
+
+
+def test_pinhole_does_not_see_what_is_behind_it():
+    assert np.isnan(Pinhole(10, 10, 0, 0).project([[0, 0, -1], [0, 0, 0]])).all()
+
+
+@pytest.mark.parametrize(("angle", "kind"), [(79.9, "z"), (80.1, "distance")])
+def test_rays_beyond_80_degrees_give_unit_rays_for_the_whole_image(angle, kind):
+    edge = 50 / np.tan(np.radians(angle))
+    rays = Pinhole(edge, edge, 50, 0).rays(1, 101)
+    lengths = rays[..., 2] if kind == "z" else np.linalg.norm(rays, axis=-1)
+    assert depth_kind(rays) == kind
+    np.testing.assert_allclose(lengths, 1, atol=1e-15)
+
+
+def test_field_of_view_spans_the_longer_side():
+    camera = Pinhole.from_fov(60, 40, 80)
+    left, right = camera.directions(np.array([[-0.5, 19.5], [79.5, 19.5]]))
+    cosine = left @ right / np.linalg.norm(left) / np.linalg.norm(right)
+    assert np.degrees(np.arccos(cosine)) == pytest.approx(60)
+
+
+def test_a_camera_for_another_image_size_is_refused():
+    with pytest.raises(CameraError, match=r"for 80x40 pixels .* has 40x80"):
+        Pinhole.from_fov(60, 40, 80).rays(80, 40)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: Pinhole(0, 1, 0, 0),
+        lambda: Pinhole(1, -1, 0, 0),
+        lambda: Pinhole(1, 1, np.nan, 0),
+        lambda: Pinhole.from_fov(180, 4, 4),
+        lambda: Orthographic(0),
+        lambda: Orthographic(1, np.inf),
+    ],
+)
+def test_cameras_that_cannot_exist_are_refused(broken):
+    with pytest.raises(CameraError, match="expected"):
+        broken()
+
+
+@given(st.integers(0, 100_000))
+def test_blocks_cover_every_row_once(count):
+    rows = np.arange(2.0 * count).reshape(count, 2)
+    np.testing.assert_array_equal(in_blocks(lambda block: block + 1, rows, 2), rows + 1)
+
+
+def test_cameras_load_no_heavy_library():
+    code = (
+        "import sys, rayrelief.cameras.brown_conrady, rayrelief.cameras.calibration;"
+        "print([m for m in ('numba', 'cv2', 'OpenEXR', 'trimesh', 'scipy') if m in sys.modules])"
+    )
+    output = run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"

@@ -1,0 +1,87 @@
+"""Meshes to files, read back by trimesh or by hand."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+import trimesh
+
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.meshes import SUFFIXES, write_mesh
+from rayrelief.mesh import Mesh
+
+
+def square(normals=True):
+    """Two triangles that face the camera, in the OpenCV frame."""
+    vertices = np.array([[0.0, 0, 5], [1, 0, 5.25], [0, 1, 5.5], [1, 1, 5.75]])
+    faces = np.array([[0, 2, 1], [1, 2, 3]], dtype=np.int32)
+    normal = np.array([0.25, 0.5, -1.0])
+    facing = np.tile(normal / np.linalg.norm(normal), (4, 1))
+    return Mesh(vertices, faces, facing if normals else None)
+
+
+OPENGL = np.array([1.0, -1.0, -1.0])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_round_trip(tmp_path, suffix):
+    mesh = square()
+    path = tmp_path / "new" / f"m{suffix}"
+    write_mesh(path, mesh)
+    read = trimesh.load(path, process=False, force="mesh", maintain_order=True)
+    signs = OPENGL if suffix == ".glb" else 1.0
+    # Formats differ in how they number vertices: corners of triangles do not.
+    np.testing.assert_allclose(read.triangles, mesh.vertices[mesh.faces] * signs, atol=1e-7)
+    np.testing.assert_allclose(read.face_normals, mesh.normals[:2] * signs, atol=1e-6)
+    if suffix != ".stl":
+        np.testing.assert_allclose(read.vertex_normals, mesh.normals * signs, atol=1e-6)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_glb_stands_upright_and_faces_the_viewer(tmp_path):
+    write_mesh(tmp_path / "m.glb", square())
+    data = (tmp_path / "m.glb").read_bytes()
+    (length,) = struct.unpack_from("<I", data, 12)
+    accessors = json.loads(data[20 : 20 + length])["accessors"]
+    (position,) = (
+        a for a in accessors if a["type"] == "VEC3" and a.get("min") and a["min"][2] < -4
+    )
+    assert position["max"][1] == 0.0  # rows further down the image have a smaller y
+    assert position["max"][2] == -5.0  # the surface lies in front of a viewer that looks along -z
+
+
+@pytest.mark.parametrize("normals", [True, False])
+def test_ply_is_binary_and_has_normals_only_if_the_mesh_has(tmp_path, normals):
+    write_mesh(tmp_path / "m.ply", square(normals))
+    header = (tmp_path / "m.ply").read_bytes().split(b"end_header")[0]
+    assert b"binary_little_endian" in header
+    assert (b"property float nx" in header) == normals
+
+
+def test_points_without_faces(tmp_path):
+    mesh = Mesh(square().vertices, np.zeros((0, 3), np.int32))
+    write_mesh(tmp_path / "m.ply", mesh)
+    np.testing.assert_array_equal(trimesh.load(tmp_path / "m.ply").vertices, mesh.vertices)
+    write_mesh(tmp_path / "m.obj", mesh)
+    lines = (tmp_path / "m.obj").read_text().splitlines()
+    vertices = [[float(x) for x in line.split()[1:]] for line in lines if line.startswith("v ")]
+    np.testing.assert_array_equal(vertices, mesh.vertices)
+    assert not any(line.startswith("f") for line in lines)
+    for suffix in (".stl", ".glb"):
+        with pytest.raises(InputError, match=r"no faces.*\.ply or \.obj"):
+            write_mesh(tmp_path / f"m{suffix}", mesh)
+
+
+def test_refusals_leave_no_file(tmp_path):
+    with pytest.raises(FileError, match=r"\.ply, \.obj, \.glb, \.stl"):
+        write_mesh(tmp_path / "m.fbx", square())
+    nothing = Mesh(np.zeros((0, 3)), np.zeros((0, 3), np.int32))
+    with pytest.raises(InputError, match="no vertices"):
+        write_mesh(tmp_path / "m.ply", nothing)
+    holes = Mesh(np.full((4, 3), np.nan), square().faces)
+    with pytest.raises(InputError, match="not finite"):
+        write_mesh(tmp_path / "m.ply", holes)
+    assert list(tmp_path.iterdir()) == []
