@@ -16,7 +16,7 @@ _HOMES = {
     "BrownConrady": "rayrelief.cameras.brown_conrady",
     "Camera": "rayrelief.cameras.base",
     "ConjugateGradient": "rayrelief.solvers.conjugate_gradient",
-    "Integration": "rayrelief.integration",
+    "Integration": "rayrelief.result",
     "IntegrationWarning": "rayrelief.errors",
     "Mesh": "rayrelief.mesh",
     "Orthographic": "rayrelief.cameras.orthographic",
@@ -44,12 +44,13 @@ if TYPE_CHECKING:
     from rayrelief.datasets.folder import read_scene
     from rayrelief.errors import IntegrationWarning, RayreliefError
     from rayrelief.formulation.ray_plane import AdaptiveMidpoint
-    from rayrelief.integration import Integration, integrate
+    from rayrelief.integration import integrate
     from rayrelief.io.depth import write_depth
     from rayrelief.io.meshes import write_mesh
     from rayrelief.mesh import Mesh
     from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
     from rayrelief.preprocess import Preprocessing
+    from rayrelief.result import Integration
     from rayrelief.scene import Scene
     from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 

@@ -1,8 +1,8 @@
 """THE frame, and the only place that flips an axis.
 
 Inside the library every vector lives in the OpenCV camera frame: x right, y down, z forward, pixel
-centres at integers, and a visible surface has ``n . ray < 0``. The four families of normal maps that
-people bring differ from it by the signs of their axes alone.
+centres at integers, and a visible surface has ``n . ray < 0``. The four families of normal
+maps that people bring differ from it by the signs of their axes alone.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def blended_offset(difference: float, offset: float, beta: float) -> float:
 
 
 def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArray) -> FloatArray:
-    """alpha_{b->a}: the paper's jump along z, relative to the depth at b; undefined where n_az = 0."""
+    """alpha_{b->a}: the paper's jump along z over the depth at b; undefined where n_az = 0."""
     return (np.exp(difference) - omega) / omega_eps  # Eq. 15
 
 
@@ -44,10 +44,10 @@ def jump_sizes(
     normals: FloatArray,
     rays: FloatArray,
 ) -> FloatArray:
-    """Jump of every directed edge (D, N) along the ray between its two pixels, in the unit of depth.
+    """Jump of every directed edge (D, N) along the ray between its pixels, in units of depth.
 
-    Normals and rays are (N, 3) at the nodes. Unlike alpha this has no pole where n_z vanishes, and at
-    grazing angles it does not take the slope of the surface for a jump.
+    Normals and rays are (N, 3) at the nodes. Unlike alpha this has no pole where n_z vanishes, and
+    at grazing angles it does not take the slope of the surface for a jump.
     """
     sizes = np.zeros_like(equations.offset)
     for d, a, b in equations.graph.edges():

@@ -1,4 +1,4 @@
-"""Exceptions and the status of a run: every failure says what was found, expected, and what to do."""
+"""Exceptions and the status of a run: what was found, expected, and what to do."""
 
 from __future__ import annotations
 

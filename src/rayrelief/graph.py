@@ -1,8 +1,8 @@
 """Mask -> pixel graph: nodes, directed edges, opposite edges, connected components.
 
-A directed edge b -> a is addressed by (direction d, node a): ``b = neighbours[d, a]``. Directions come
-in opposite pairs, so ``d ^ 1`` turns back, and the edge a -> b is (d ^ 1, b). A missing neighbour is the
-node itself: every difference along it vanishes, and no kernel needs a branch.
+A directed edge b -> a is addressed by (direction d, node a): ``b = neighbours[d, a]``. Directions
+come in opposite pairs, so ``d ^ 1`` turns back, and the edge a -> b is (d ^ 1, b). A missing
+neighbour is the node itself: every difference along it vanishes, and no kernel needs a branch.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PixelGraph:
         return np.repeat(np.arange(self.component_count), np.diff(self.starts))
 
     def edges(self) -> Iterator[tuple[int, npt.NDArray[np.int64], IndexArray]]:
-        """For each direction: its index, the nodes a that have a neighbour there, and that neighbour b."""
+        """For each direction: its index, the nodes a with a neighbour there, and that neighbour b."""
         for d in range(len(self.steps)):
             a = np.flatnonzero(self.exists[d])
             yield d, a, self.neighbours[d, a]
@@ -94,10 +94,10 @@ class PixelGraph:
         return image.reshape(*self.shape, *values.shape[1:])
 
     def without(self, edges: BoolArray) -> tuple[PixelGraph, npt.NDArray[np.int64]]:
-        """Leave out edges (D, N) and their opposites; the new graph, and its order of the old nodes.
+        """Leave out edges (D, N) and their opposites; the new graph and its order of the nodes.
 
-        Leaving out edges can split components, so that the nodes are sorted anew: values (..., N) on the
-        old graph are ``values[..., order]`` on the new one.
+        Leaving out edges can split components, so that the nodes are sorted anew: values (..., N)
+        on the old graph are ``values[..., order]`` on the new one.
         """
         nodes = np.arange(self.size, dtype=np.uint32)
         neighbours = self.neighbours.copy()

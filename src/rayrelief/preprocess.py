@@ -25,9 +25,9 @@ class Preprocessing:
     Attributes
     ----------
     facing_away
-        For n . ray >= 0: ``"keep"`` uses them as they are (edges that become impossible are left out),
-        ``"average"`` takes the mean of the facing normals around, ``"drop"`` takes them from the mask.
-        None keeps them too, but more than 20 % is an error: it is nearly always a flipped axis.
+        For n . ray >= 0: ``"keep"`` uses them as they are (edges that become impossible are left
+        out), ``"average"`` takes the mean of the facing normals around, ``"drop"`` takes them from
+        the mask. None keeps them too, but more than 20 % is an error: it is nearly always a flipped axis.
     outlier_ratio
         Also averages normals whose |n . ray| differs from its local mean by more than this fraction
         of the mean; the paper uses 0.75. None leaves them.
@@ -152,8 +152,8 @@ def _judge_facing_away(
     if fraction > ERROR_FRACTION and options.facing_away is None:
         fitting = _conventions_that_fit(unit[inside], rays[inside])
         likely = (
-            f"The axes of {' or '.join(map(repr, fitting))} would fit: pass convention={fitting[0]!r} "
-            "to read_scene or to_opencv (--convention)"
+            f"The axes of {' or '.join(map(repr, fitting))} would fit: pass "
+            f"convention={fitting[0]!r} to read_scene or to_opencv (--convention)"
             if fitting
             else "No known convention fits; these may be world-space normals"
         )
@@ -178,7 +178,9 @@ def _conventions_that_fit(normals: FloatArray, rays: FloatArray) -> list[str]:
         for name, signs in AXIS_SIGNS.items()
         if name != "opencv"
     }
-    return sorted((n for n, f in fractions.items() if f <= WARN_FRACTION), key=fractions.__getitem__)
+    return sorted(
+        (n for n, f in fractions.items() if f <= WARN_FRACTION), key=fractions.__getitem__
+    )
 
 
 def _is_outlier(incidence: FloatArray, inside: BoolArray, options: Preprocessing) -> BoolArray:
@@ -222,7 +224,7 @@ def _average_neighbours(
 def _window_sums(
     values: FloatArray, counted: BoolArray, window: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum of values (H, W), zero where not counted, and number of counted pixels in a square window."""
+    """Sum of values (H, W), zero where not counted, and count of pixels in a square window."""
     from scipy.ndimage import uniform_filter
 
     area = window * window

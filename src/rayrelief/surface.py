@@ -9,8 +9,8 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh import Mesh
 
 # The four triangles of a 2x2 block of pixels, each leaving out one corner (row-major: 0 1 / 2 3),
-# counter-clockwise seen from the camera, with the two block sides (0 top, 1 bottom, 2 left, 3 right)
-# that each of them crosses.
+# counter-clockwise seen from the camera, with the two sides of the block (0 top, 1 bottom, 2 left,
+# 3 right) that each of them has.
 _TRIANGLES = (
     ((1, 2, 3), (1, 3)),
     ((0, 2, 3), (1, 2)),
@@ -40,7 +40,7 @@ def grid_mesh(
     ).reshape(-1, 4)
     vertices = points[inside]
 
-    whole = (corners >= 0).all(axis=1) & ~cuts.any(axis=1)
+    whole: BoolArray = np.logical_and(np.all(corners >= 0, axis=1), ~np.any(cuts, axis=1))
     falling = whole & _falling_is_shorter(vertices, corners, whole)
     rising = whole & ~falling
     faces = [_triangle(corners[rising], 0), _triangle(corners[rising], 3)]
@@ -67,7 +67,9 @@ def vertex_normals(vertices: FloatArray, faces: npt.NDArray[np.int32]) -> FloatA
         axis=-1,
     )
     length = np.linalg.norm(total, axis=-1, keepdims=True)
-    return np.divide(total, length, out=np.full_like(total, np.nan), where=length > 0)
+    normals: FloatArray = np.full_like(total, np.nan)
+    np.divide(total, length, out=normals, where=length > 0)
+    return normals
 
 
 def mean_angle(first: FloatArray, second: FloatArray) -> float:

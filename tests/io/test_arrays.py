@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import struct
 import zipfile
@@ -245,12 +246,9 @@ def test_damaged_files_never_raise_anything_else(folder, whole_files, data):
     anywhere = st.integers(0, len(content) - 1)
     for position in data.draw(st.lists(near_start | anywhere, min_size=1, max_size=5)):
         content[position] ^= 1 << data.draw(st.integers(0, 7))
-    try:
-        array = read_array(broken(folder / whole.name, bytes(content)))
-    except FileError as error:
-        assert whole.name in str(error)
-    else:
-        assert array.dtype != object
+    path = broken(folder / whole.name, bytes(content))
+    with contextlib.suppress(FileError):  # where no checksum guards it, a changed value is read
+        assert read_array(path).dtype != object
 
 
 def test_damaged_png_is_never_read_as_if_whole(tmp_path, whole_files):
@@ -274,6 +272,17 @@ def test_matlab_7_3_says_how_to_save_again(tmp_path):
     for data in (header + bytes(384) + b"\x89HDF\r\n\x1a\n", b"\x89HDF\r\n\x1a\n" + bytes(500)):
         with pytest.raises(FileError, match=r"7\.3.*-v7"):
             read_array(broken(tmp_path / "a.mat", data))
+
+
+def test_matlab_element_of_an_unknown_type_is_refused(tmp_path):
+    path = tmp_path / "a.mat"
+    scipy.io.savemat(path, {"values": np.ones((40, 30))})
+    data = bytearray(path.read_bytes())
+    tag = data.index(struct.pack("<II", 9, 40 * 30 * 8))  # type 9: the values are doubles
+    for kind in (8, 10, 11, 19, 300):  # numbers that the format does not define
+        data[tag : tag + 2] = struct.pack("<H", kind)
+        with pytest.raises(FileError, match=f"the unknown type {kind}"):
+            read_array(broken(path, bytes(data)))
 
 
 def test_matlab_cells_and_text_are_refused(tmp_path):

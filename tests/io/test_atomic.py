@@ -12,6 +12,12 @@ from rayrelief.errors import FileError
 from rayrelief.io.atomic import atomic_write
 
 
+def write_half_and_raise(path, failure):
+    with atomic_write(path) as temporary:
+        temporary.write_text("half of the n")
+        raise failure
+
+
 def test_success_replaces_the_file_and_leaves_nothing_else(tmp_path):
     path = tmp_path / "new" / "folder" / "result.txt"
     for text in ("first", "second"):
@@ -27,9 +33,8 @@ def test_success_replaces_the_file_and_leaves_nothing_else(tmp_path):
 def test_any_exception_leaves_the_old_file_alone(tmp_path, failure):
     path = tmp_path / "result.txt"
     path.write_text("old")
-    with pytest.raises(failure), atomic_write(path) as temporary:
-        temporary.write_text("half of the n")
-        raise failure
+    with pytest.raises(failure):
+        write_half_and_raise(path, failure)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -49,9 +54,7 @@ def test_disk_full_says_how_much_was_free(tmp_path):
     path = tmp_path / "result.txt"
     path.write_text("old")
     with pytest.raises(FileError, match=r"disk was full .* MB free.*Free some space") as caught:
-        with atomic_write(path) as temporary:
-            temporary.write_text("half of the n")
-            raise OSError(errno.ENOSPC, "No space left on device")
+        write_half_and_raise(path, OSError(errno.ENOSPC, "No space left on device"))
     assert str(path) in str(caught.value)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -64,9 +67,9 @@ def test_folder_in_the_place_of_the_file(tmp_path):
 
 def test_file_in_the_place_of_a_folder(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match="cannot be written"):
-        with atomic_write(tmp_path / "file" / "result.txt"):
-            pytest.fail("the block must not run")
+    path = tmp_path / "file" / "result.txt"
+    with pytest.raises(FileError, match="cannot be written"), atomic_write(path):
+        pytest.fail("the block must not run")
 
 
 @pytest.mark.skipif(
@@ -75,9 +78,9 @@ def test_file_in_the_place_of_a_folder(tmp_path):
 def test_folder_without_permission(tmp_path):
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
-    with pytest.raises(FileError, match="no permission"):
-        with atomic_write(folder / "result.txt") as temporary:
-            temporary.write_text("new")
+    path = folder / "result.txt"
+    with pytest.raises(FileError, match="no permission"), atomic_write(path) as temporary:
+        temporary.write_text("new")
 
 
 def test_symbolic_link_is_followed(tmp_path):

@@ -25,6 +25,7 @@ from rayrelief.synthetic.shapes import (
 
 AXIS = np.array((0.3, -0.8, 0.5)) / np.linalg.norm((0.3, -0.8, 0.5))
 BASE = np.array((0.2, 0.6, 3.0))
+HALF = np.array((0.5, 0.7, 0.4))
 PROFILE = (0.1, 0.7, -0.6, -0.1, 0.05)
 TURN = Rotation.from_rotvec((20.0, -35.0, 10.0), degrees=True).as_matrix()
 
@@ -52,7 +53,7 @@ def torus(points):
 
 def box(points):
     local = (points - BASE) @ TURN
-    return np.max(np.abs(local) / (0.5, 0.7, 0.4), axis=-1) - 1
+    return np.max(np.abs(local) / HALF, axis=-1) - 1
 
 
 def steps(points):
@@ -77,8 +78,8 @@ SHAPES = {
     ),
     "box": (
         Box(
-            tuple(BASE - (0.5, 0.7, 0.4)),
-            tuple(BASE + (0.5, 0.7, 0.4)),
+            tuple(BASE - HALF),
+            tuple(BASE + HALF),
             rotation=(20.0, -35.0, 10.0),
         ),
         box,
@@ -170,7 +171,7 @@ def test_torus_agrees_with_the_roots_of_its_companion_matrix(seed, thin):
     rng = np.random.default_rng(seed)
     shape = Torus((0.0, 0.0, 3.0), (0.0, 0.0, 1.0), 1.0, thin)
     origin = rng.normal(0.0, 1.5, 3)
-    direction = (rng.normal(0.0, 0.7, 3) + (0, 0, 3.0)) - origin
+    direction = rng.normal((0.0, 0.0, 3.0), 0.7) - origin
     t, _ = shape.intersect(origin[None], direction[None])
     o = origin - (0, 0, 3.0)
     square = np.polynomial.Polynomial((o @ o, 2 * o @ direction, direction @ direction))

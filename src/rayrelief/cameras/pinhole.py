@@ -63,9 +63,11 @@ class Pinhole(Camera):
         """Pixels (..., 2) of points (..., 3) in the camera frame; NaN for points not in front."""
         points = np.asarray(points, dtype=np.float64)
         z = np.where(points[..., 2] > 0, points[..., 2], np.nan)
-        u = self.fx * points[..., 0] / z + self.cx
-        v = self.fy * points[..., 1] / z + self.cy
-        return np.stack((u, v), axis=-1)
+        with np.errstate(over="ignore"):  # grazing points overflow to "not seen"
+            u = self.fx * points[..., 0] / z + self.cx
+            v = self.fy * points[..., 1] / z + self.cy
+        pixels = np.stack((u, v), axis=-1)
+        return np.where(np.isfinite(pixels).all(axis=-1, keepdims=True), pixels, np.nan)
 
 
 def check_intrinsics(fx: float, fy: float, cx: float, cy: float) -> None:

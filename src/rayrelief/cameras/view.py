@@ -30,9 +30,8 @@ class View:
     @classmethod
     def of(cls, camera: Camera, height: int, width: int) -> View:
         """Look through a camera at an image of this size."""
-        rays = camera.rays(height, width)
-        parallel = isinstance(camera, Orthographic)
-        return cls(camera, rays, camera.origins(height, width) if parallel else None)
+        origins = camera.origins(height, width) if isinstance(camera, Orthographic) else None
+        return cls(camera, camera.rays(height, width), origins)
 
     @property
     def kind(self) -> DepthKind:

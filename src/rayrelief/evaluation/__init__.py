@@ -1,0 +1,1 @@
+"""Evaluation: alignment, metrics, formulation residuals."""

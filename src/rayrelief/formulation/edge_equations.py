@@ -1,8 +1,8 @@
 """The one shape of equation that every formulation returns.
 
 For each directed edge b -> a: ``gamma * (x[a] - x[b]) = gamma * offset``. The unknown x is the
-logarithm of the depth for central cameras and the depth itself for orthographic ones. With weights it
-becomes a weighted graph Laplacian, whose free constant per component is fixed outside.
+logarithm of the depth for central cameras and the depth itself for orthographic ones. With weights
+it becomes a weighted graph Laplacian, whose free constant per component is fixed outside.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class EdgeEquations:
     left_out: int = 0
 
     def without(self, impossible: BoolArray) -> EdgeEquations:
-        """Leave out edges (D, N), counted; the graph is sorted anew where that splits components."""
+        """Leave out edges (D, N), counted; the graph is sorted anew if that splits components."""
         count = int(impossible.sum())
         if count == 0:
             return self

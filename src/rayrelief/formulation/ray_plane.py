@@ -94,8 +94,8 @@ def central_equations(
     midpoint
         lambda_m, or a rule for it.
     outlier_threshold
-        eps_out: where |log omega| > log(1 + eps_out), or omega <= 0, the best of ``outlier_samples``
-        evenly spaced lambda_m is taken. None leaves outliers as they are.
+        eps_out: where |log omega| > log(1 + eps_out), or omega <= 0, the best of
+        ``outlier_samples`` evenly spaced lambda_m is taken. None leaves outliers as they are.
     cost_factor
         gamma in the cost: ``"full"`` f n.tau, ``"cosine"`` n.tau, ``"focal"`` f, with
         f = |u_b - u_a| / |tau_b - tau_a|.
@@ -116,7 +116,9 @@ def central_equations(
         log_omega[d, a[possible]] = np.log(w[possible])
         focal = np.hypot(*graph.steps[d]) / np.linalg.norm(tau_b - tau_a, axis=-1)
         cosine = dot(n_a, tau_a)
-        gamma[d, a] = {"full": focal * cosine, "cosine": cosine, "focal": focal}[cost_factor]  # Eq. 14
+        gamma[d, a] = {"full": focal * cosine, "cosine": cosine, "focal": focal}[
+            cost_factor
+        ]  # Eq. 14
         gamma_weight[d, a] = focal * cosine if weight_constant is None else weight_constant * cosine
     return EdgeEquations(graph, log_omega, gamma, gamma_weight, "log-depth").without(impossible)
 

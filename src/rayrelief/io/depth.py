@@ -131,7 +131,7 @@ def write_depth_png(path: Path, depth: FloatArray, kind: DepthKind) -> None:
             remedy="Check the mask, or write .npz, .npy or .exr",
         )
     low, high = float(depth[inside].min()), float(depth[inside].max())
-    scale = (high - low) / (PNG_TOP - 1) or 1.0  # a constant depth has any scale
+    scale = (high - low) / (PNG_TOP - 1) or abs(low) or 1.0  # of a constant depth any will do
     offset = low - scale  # value 1 is the smallest depth: 0 is kept for the outside
     values = np.zeros(depth.shape, np.uint16)
     values[inside] = np.clip(np.rint((depth[inside] - offset) / scale), 1, PNG_TOP)

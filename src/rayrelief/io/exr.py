@@ -107,4 +107,4 @@ def write_exr(
         try:
             OpenEXR.File(header, pixels).write(str(temporary))
         except RuntimeError as error:
-            raise OSError(str(error)) from error
+            raise OSError(str(error).replace(str(temporary), str(path))) from error

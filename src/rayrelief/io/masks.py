@@ -45,10 +45,11 @@ def threshold(path: Path, array: npt.NDArray[Any]) -> BoolArray:
         return array.astype(np.bool_)
     if array.dtype in (np.uint8, np.uint16):
         return above_half(array)
-    if np.issubdtype(array.dtype, np.floating) and np.nanmin(array) >= 0 and np.nanmax(array) <= 1:
+    low, high = np.fmin.reduce(array, axis=None), np.fmax.reduce(array, axis=None)  # skip NaN
+    if np.issubdtype(array.dtype, np.floating) and low >= 0 and high <= 1:
         return above_half(array)
     raise FileError(
-        f"{path} holds {array.dtype} values from {np.nanmin(array)} to {np.nanmax(array)}",
+        f"{path} holds {array.dtype} values from {low} to {high}",
         expected="booleans, 8- or 16-bit unsigned integers, or numbers between 0 and 1",
         remedy="Save the mask as booleans",
     )

@@ -39,7 +39,7 @@ class EdgeModel:
 
 @dataclass(frozen=True, eq=False)
 class EdgeTerms:
-    """Weight w, activation beta and right-hand side of every directed edge at one iterate, (D, N)."""
+    """Weight w, activation beta and right-hand side of all directed edges (D, N) at one iterate."""
 
     weights: FloatArray
     activation: FloatArray

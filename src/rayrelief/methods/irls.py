@@ -68,7 +68,8 @@ def iterate(
     Parameters
     ----------
     start
-        (N,) first iterate; None starts flat and takes every edge for continuous once, as the paper does.
+        (N,) first iterate; None starts flat and takes every edge for continuous once, as the
+        paper does.
     tolerance
         Stops when the change falls below it; None runs all iterations.
     """

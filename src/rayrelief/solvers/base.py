@@ -1,4 +1,4 @@
-"""The protocol of a linear solver: prepare(system) once per matrix, solve(rhs, start) per right-hand side."""
+"""The protocol of a linear solver: prepare(system) per matrix, solve(rhs, start) per rhs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Laplacian:
 
     def __matmul__(self, x: FloatArray) -> FloatArray:
         """Apply to x (N,): the obvious version, for residuals and tests."""
-        return np.sum(self.conductance * (x - x[self.graph.neighbours]), axis=0)
+        product: FloatArray = np.sum(self.conductance * (x - x[self.graph.neighbours]), axis=0)
+        return product
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """ConjugateGradient: the published inner solver, matrix-free on the pixel graph.
 
-Components of one block are solved side by side, larger ones block by block. The blocks are fixed and
-their partial sums are added in order, so that any number of threads gives the same bits.
+Components of one block are solved side by side, larger ones block by block. The blocks are fixed
+and their partial sums are added in order, so that any number of threads gives the same bits.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ class _PreparedConjugateGradient:
         steps = np.zeros(graph.component_count, dtype=np.int64)
         converged = np.zeros(graph.component_count, dtype=np.bool_)
         sizes = np.diff(graph.starts)
-        first_small = int(np.searchsorted(-sizes, -BLOCK))  # components are sorted, large ones first
+        first_small = int(
+            np.searchsorted(-sizes, -BLOCK)
+        )  # components are sorted, large ones first
         matrix = (graph.neighbours, self.system.conductance, self.inverse_diagonal)
         limits = (self.recipe.rtol, self.recipe.max_steps)
         for c in range(first_small):
             steps[c], converged[c] = _solve_by_blocks(
                 *matrix, rhs, x, r, p, q, graph.starts[c], graph.starts[c + 1], *limits
             )
-        _solve_small(
-            *matrix, rhs, x, r, p, q, graph.starts, first_small, *limits, steps, converged
-        )
+        _solve_small(*matrix, rhs, x, r, p, q, graph.starts, first_small, *limits, steps, converged)
         return Solution(x, int(steps.max(initial=0)), bool(converged.all()))
 
 
@@ -185,9 +185,7 @@ def _multiply(neighbours: Any, conductance: Any, p: Any, q: Any, lo: int, hi: in
 
 
 @njit(inline="always", error_model="numpy")
-def _advance(
-    step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int
-) -> Any:
+def _advance(step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
     """One step along p; leaves the preconditioned residual z in q; returns r.r, r.z and 0."""
     x_block, r_block, p_block, q_block = x[lo:hi], r[lo:hi], p[lo:hi], q[lo:hi]
     inverse_block = inverse[lo:hi]

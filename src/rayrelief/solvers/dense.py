@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class _PreparedDense:
         """Pin the first node of each component at its start value and solve for the others."""
         x = start.copy()
         starts = self.system.graph.starts
-        for lo, hi in zip(starts[:-1], starts[1:], strict=True):
+        for lo, hi in pairwise(starts):
             matrix = self._matrix(int(lo), int(hi))
             x[lo + 1 : hi] = x[lo] + np.linalg.solve(matrix[1:, 1:], rhs[lo + 1 : hi])
         return Solution(x, steps=1, converged=True)

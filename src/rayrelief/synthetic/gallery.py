@@ -90,12 +90,12 @@ def room(height: int, width: int, camera: Camera | None = None) -> Scene:
     floor = 1.2
     shapes: list[Shape] = [
         Box((-3.2, -1.9, -2.5), (3.0, floor, 7.0), inside=True),
-        Box((-2.3, 0.1, 4.9), (-1.1, floor, 5.9), rotation=(0.0, 25.0, 0.0)),
+        Box((-2.3, 0.3, 4.9), (-1.1, floor, 5.9), rotation=(0.0, 25.0, 0.0)),
         Box((-1.2, 0.65, 4.1), (-0.5, floor, 4.7), rotation=(0.0, -20.0, 0.0)),
         Box((1.2, -0.9, 5.2), (2.1, floor, 6.1), rotation=(0.0, -35.0, 0.0)),
         Box((-3.2, -0.2, -1.4), (-2.4, floor, 0.2)),
         Box((0.8, 0.5, -2.2), (1.7, floor, -1.4), rotation=(0.0, 40.0, 0.0)),
-        Sphere((-1.7, -0.15, 5.4), 0.38),
+        Sphere((-1.7, 0.04, 5.4), 0.38),
         Sphere((0.45, floor - 0.38, 5.2), 0.5),
         Sphere((1.15, floor - 0.25, 4.4), 0.33),
         Sphere((-0.05, floor - 0.19, 3.7), 0.24),

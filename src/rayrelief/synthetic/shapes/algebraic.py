@@ -15,6 +15,8 @@ from rayrelief.synthetic.shapes.base import Hits, Vector, check_positive, dot, u
 from rayrelief.synthetic.shapes.polynomial import evaluate, first_root
 from rayrelief.synthetic.shapes.quadric import unit_ball_chord
 
+_ROOM = 1.01  # between a shape and the ball that bounds it, lest a root fall on the end of a chord
+
 
 @dataclass(frozen=True)
 class Torus:
@@ -50,7 +52,7 @@ class Torus:
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
         start = origins - np.asarray(self.centre)
-        reach = self.major + self.minor
+        reach = _ROOM * (self.major + self.minor)
         entry, exit_ = unit_ball_chord(start / reach, directions / reach)
         return _first_hits(self, start, directions, np.maximum(entry, near), exit_)
 
@@ -127,11 +129,11 @@ class Revolution:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
         axis = unit(self.axis, "axis")
         start = origins - np.asarray(self.base)
-        reach = float(np.hypot(self.height / 2, np.sqrt(self._widest())))
+        reach = _ROOM * float(np.hypot(self.height / 2, np.sqrt(self._widest())))
         entry, exit_ = unit_ball_chord((start - axis * self.height / 2) / reach, directions / reach)
         with np.errstate(divide="ignore", invalid="ignore"):
             to_base = -dot(start, axis) / dot(directions, axis)
-            to_top = to_base + self.height / dot(directions, axis)
+            to_top = (self.height - dot(start, axis)) / dot(directions, axis)
         entry = np.maximum(entry, np.fmin(to_base, to_top))
         exit_ = np.minimum(exit_, np.fmax(to_base, to_top))
         return _first_hits(self, start, directions, np.maximum(entry, near), exit_)

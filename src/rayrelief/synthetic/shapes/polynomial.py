@@ -73,7 +73,10 @@ def _bracketed_roots(coefficients: FloatArray, low: FloatArray, high: FloatArray
     rising = evaluate(coefficients, high) > 0
     x = (low + high) / 2
     step = before = high - low
+    settled = np.zeros(low.shape, dtype=np.bool_)
     for _ in range(_MOST_STEPS):
+        if not which.size:
+            break
         value = slope = np.zeros_like(x)
         for coefficient in coefficients[::-1]:
             slope = slope * x + value
@@ -84,15 +87,17 @@ def _bracketed_roots(coefficients: FloatArray, low: FloatArray, high: FloatArray
             newton = -value / slope
         # Newton must stay inside and shrink fast; the step before last is what it is held to.
         sound = (x + newton > low) & (x + newton < high) & (2 * np.abs(newton) < np.abs(before))
+        sound |= np.abs(newton) <= _RESOLUTION  # it has arrived, whichever way rounding points
         before, step = step, np.where(sound, newton, (low + high) / 2 - x)
-        x = x + step
-        settled = np.abs(step) <= _RESOLUTION
-        roots[which] = x
-        if settled.all():
-            break
-        if settled.mean() > 0.5:  # a few slow ones must not keep all the others going
+        # What has settled rests, so that no root depends on the company in which it is sought.
+        x = np.where(settled, x, x + step)
+        settled |= np.abs(step) <= _RESOLUTION
+        # A few slow ones must not keep all the others going.
+        if 2 * np.count_nonzero(settled) > settled.size:
+            roots[which] = x
             open_ = ~settled
             coefficients, which, rising = coefficients[:, open_], which[open_], rising[open_]
-            low, high, x = low[open_], high[open_], x[open_]
+            low, high, x, settled = low[open_], high[open_], x[open_], settled[open_]
             step, before = step[open_], before[open_]
+    roots[which] = x
     return roots

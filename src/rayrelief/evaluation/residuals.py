@@ -1,0 +1,68 @@
+"""How well a formulation describes a true depth map: the residuals of Tables 1, 8 and 9."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rayrelief.cameras.view import View
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
+from rayrelief.graph import pixel_graph
+from rayrelief.methods.recipes import Method
+from rayrelief.scene import Scene
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation over all directed edges."""
+
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class FormulationResiduals:
+    """Residuals of the smooth equations (no jumps) on the true depth.
+
+    Attributes
+    ----------
+    absolute
+        |gamma (x_a - x_b - offset)|.
+    relative_log_depth
+        |(x_a - x_b - offset) / x_a|.
+    relative_depth
+        |(z_a - exp(offset) z_b) / z_a|.
+    """
+
+    absolute: Spread
+    relative_log_depth: Spread
+    relative_depth: Spread
+
+
+def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
+    """Residuals of a method's equations on the ground truth of a scene seen by a central camera."""
+    if scene.depth is None or not scene.camera.central:
+        raise InputError(
+            f"the scene {scene.name!r} has no true depth or no central camera",
+            expected="a ground-truth depth along the rays of a central camera",
+            remedy="Use a scene with depth_gt",
+        )
+    inside = scene.mask & np.isfinite(scene.depth)
+    normals = scene.normals / np.linalg.norm(scene.normals, axis=-1, keepdims=True)
+    view = View.of(scene.camera, *inside.shape)
+    equations = method.equations(pixel_graph(inside, method.connectivity), normals, view)
+    graph = equations.graph
+    x = np.log(graph.gather(scene.depth))
+    parts: tuple[list[FloatArray], ...] = ([], [], [])
+    for d, a, b in graph.edges():
+        miss = x[a] - x[b] - equations.offset[d, a]
+        parts[0].append(np.abs(equations.gamma[d, a] * miss))
+        parts[1].append(np.abs(miss / x[a]))
+        parts[2].append(np.abs(np.expm1(-miss)))  # z_b exp(offset) / z_a = exp(-miss)
+    return FormulationResiduals(*(_spread(np.concatenate(part)) for part in parts))
+
+
+def _spread(values: FloatArray) -> Spread:
+    return Spread(float(values.mean()), float(values.std()))

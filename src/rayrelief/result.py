@@ -1,0 +1,216 @@
+"""Integration: a surface, and all that is known about how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from rayrelief.cameras.base import Camera, DepthKind
+from rayrelief.cameras.view import View
+from rayrelief.components import Components
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.discontinuity import jump_sizes
+from rayrelief.errors import InputError, Status
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.graph import pixel_graph
+from rayrelief.mesh import Mesh
+from rayrelief.methods.assembly import EdgeTerms, edge_terms
+from rayrelief.methods.irls import Iteration
+from rayrelief.methods.recipes import Method
+from rayrelief.preprocess import PreprocessReport
+from rayrelief.surface import grid_mesh, mean_angle
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeMaps:
+    """One value per directed edge b -> a, addressed by the direction from a to b.
+
+    Attributes
+    ----------
+    steps
+        (du, dv) of each direction.
+    values
+        (D, H, W); NaN where there is no edge.
+    """
+
+    steps: tuple[tuple[int, int], ...]
+    values: FloatArray
+
+    def towards(self, du: int, dv: int) -> FloatArray:
+        """(H, W): the edge that joins each pixel with its neighbour at (u + du, v + dv)."""
+        if (du, dv) not in self.steps:
+            raise InputError(
+                f"no edges lead to ({du}, {dv})",
+                expected=f"one of {', '.join(map(str, self.steps))}",
+                remedy="Use a method with another connectivity",
+            )
+        towards: FloatArray = self.values[self.steps.index((du, dv))]
+        return towards
+
+    def smallest(self) -> FloatArray:
+        """(H, W): the least value around each pixel, for weights; NaN outside."""
+        least: FloatArray = np.fmin.reduce(self.values, axis=0)
+        return least
+
+    def largest(self) -> FloatArray:
+        """(H, W): the largest absolute value around each pixel, for jumps; NaN outside."""
+        most: FloatArray = np.fmax.reduce(np.abs(self.values), axis=0)
+        return most
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedState:
+    """What the views of a result are computed from on demand."""
+
+    view: View
+    normals: FloatArray
+    equations: EdgeEquations
+    x: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Integration:
+    """A surface, and all that is known about how it came about (OpenCV camera frame).
+
+    Attributes
+    ----------
+    depth
+        (H, W), NaN outside.
+    depth_kind
+        "z", or "distance" along the ray where the camera sees further than 80 degrees off its axis.
+    status
+        How the run ended: cause, remedy, and what a reader should know.
+    history
+        Energy, change, inner iterations and seconds of each outer iteration.
+    components
+        Parts with a scale of their own.
+    preprocessing
+        What was found and done before.
+    """
+
+    depth: FloatArray
+    depth_kind: DepthKind
+    camera: Camera
+    method: Method
+    status: Status
+    history: tuple[Iteration, ...]
+    components: Components
+    preprocessing: PreprocessReport
+    _state: SolvedState = field(repr=False)
+
+    @property
+    def mask(self) -> BoolArray:
+        """(H, W): pixels that have a depth."""
+        inside: BoolArray = np.isfinite(self.depth)
+        return inside
+
+    def points(self) -> FloatArray:
+        """Points (H, W, 3) in the camera frame; NaN outside."""
+        return self._state.view.points(self.depth)
+
+    def distance(self) -> FloatArray:
+        """Distance (H, W) from the camera along each ray (equal to z for parallel rays)."""
+        length: FloatArray = np.linalg.norm(self._state.view.rays, axis=-1)
+        return self.depth * length
+
+    def normals(self) -> FloatArray:
+        """Unit normals (H, W, 3) back from the surface, not across jumps; NaN without a face."""
+        image = np.full((*self.depth.shape, 3), np.nan)
+        image[self.mask] = self.mesh().normals
+        return image
+
+    def mean_angle(self) -> float:
+        """Mean angle in degrees between the surface and the input: needs no ground truth."""
+        return mean_angle(self.normals(), self._state.normals)
+
+    def mesh(self, *, min_activation: float = 0.5, min_jump: float = 2.0) -> Mesh:
+        """Triangles between neighbouring pixels, none of them across a jump.
+
+        Parameters
+        ----------
+        min_activation
+            A cut needs beta above this in both directions of an edge (0 to ignore beta) ...
+        min_jump
+            ... and a jump above so many pixel footprints.
+        """
+        cut_right, cut_down = self._cuts(min_activation, min_jump)
+        return grid_mesh(self.points(), self.mask, cut_right, cut_down)
+
+    @cached_property
+    def weights(self) -> EdgeMaps:
+        """Bilateral weight w of every directed edge: small on a jump."""
+        return self._edge_maps(self._terms.weights)
+
+    @cached_property
+    def activation(self) -> EdgeMaps:
+        """Activation beta of every directed edge: 1 on a jump."""
+        return self._edge_maps(self._terms.activation)
+
+    @cached_property
+    def jumps(self) -> EdgeMaps:
+        """Signed jump of every directed edge along the ray in between, in the unit of depth."""
+        return self._edge_maps(_jumps(self._state, self._state.equations))
+
+    @cached_property
+    def _terms(self) -> EdgeTerms:
+        state = self._state
+        return edge_terms(state.equations, replace(self.method.model, jumps=True), state.x)
+
+    def _edge_maps(self, values: FloatArray) -> EdgeMaps:
+        graph = self._state.equations.graph
+        edges = np.where(graph.exists, values, np.nan)
+        return EdgeMaps(graph.steps, np.stack([graph.scatter(row) for row in edges]))
+
+    def _cuts(self, min_activation: float, min_jump: float) -> tuple[BoolArray, BoolArray]:
+        """Whether the surface is cut to the right of each pixel, and below it.
+
+        Judged on the 4-connected graph whatever the method's own, since a mesh has its edges there.
+        """
+        state, inside = self._state, self.mask
+        equations = replace(self.method, connectivity=4).equations(
+            pixel_graph(inside), state.normals, state.view
+        )
+        graph = equations.graph
+        x = graph.gather(self.depth)
+        x = np.log(x) if equations.unknown == "log-depth" else x
+        terms = edge_terms(equations, replace(self.method.model, jumps=True), x)
+        jumps = np.abs(_jumps(replace(state, x=x), equations))
+        footprint = graph.gather(state.view.footprint(self.depth))
+        cuts = []
+        for d in (0, 2):
+            b, back = graph.neighbours[d], d ^ 1
+            active = np.minimum(terms.activation[d], terms.activation[back, b]) > min_activation
+            size = np.maximum(jumps[d], jumps[back, b])
+            wide = size > min_jump * np.minimum(footprint, footprint[b])
+            apart = ~graph.exists[d]  # also where an impossible edge was left out
+            cuts.append(graph.scatter(apart | (active & wide), fill=True))
+        return cuts[0], cuts[1]
+
+    def __repr__(self) -> str:
+        height, width = self.depth.shape
+        low, high = np.nanmin(self.depth), np.nanmax(self.depth)
+        seconds = sum(i.seconds for i in self.history)
+        return "\n".join(
+            (
+                f"Integration of {width}x{height} pixels, {int(self.mask.sum()):,} inside, "
+                f"in {self.components.count} component{'s' * (self.components.count != 1)}",
+                f"  depth:  {low:.6g} to {high:.6g} ({self.depth_kind})",
+                f"  camera: {_short(self.camera)}",
+                f"  method: {type(self.method).__name__}, {len(self.history)} iterations, "
+                f"{seconds:.2f} s",
+                f"  status: {self.status}",
+            )
+        )
+
+
+def _jumps(state: SolvedState, equations: EdgeEquations) -> FloatArray:
+    graph = equations.graph
+    normals, rays = graph.gather(state.normals), graph.gather(state.view.rays)
+    return jump_sizes(equations, state.x, normals, rays)
+
+
+def _short(camera: Camera) -> str:
+    text = repr(camera)
+    return text if len(text) <= 90 else f"{type(camera).__name__}(...)"

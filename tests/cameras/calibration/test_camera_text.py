@@ -1,0 +1,49 @@
+"""Cameras typed on the command line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayrelief.cameras.calibration import parse_camera
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.errors import InputError
+
+
+@given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), st.floats(-640, 1280), st.floats(-480, 960))
+def test_four_numbers_are_a_pinhole(fx, fy, cx, cy):
+    assert parse_camera(f"{fx},{fy}, {cx},{cy}", 480, 640) == Pinhole(fx, fy, cx, cy)
+
+
+@pytest.mark.parametrize(
+    ("text", "pixel_size"),
+    [("orthographic", 1.0), (" Orthographic ", 1.0), ("orthographic:0.25", 0.25)],
+)
+def test_orthographic_looks_along_the_centre(text, pixel_size):
+    assert parse_camera(text, 480, 640) == Orthographic(pixel_size, 319.5, 239.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1,2,3", "1,2,3,4,5", "a,b,c,d", "orthographic:", "orthographic:x", "ortho", "pinhole:1"],
+)
+def test_anything_else_names_the_options(text):
+    words = r"cannot be understood; expected 'fx,fy,cx,cy'.*'orthographic:PIXEL_SIZE'"
+    with pytest.raises(InputError, match=words):
+        parse_camera(text, 480, 640)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0,1,2,3", "focal lengths fx = 0.0"),
+        ("nan,1,2,3", "focal lengths fx = nan"),
+        ("1,1,5000,3", "principal point at .5000, 3., far outside"),
+        ("orthographic:-1", "pixel size of -1.0"),
+    ],
+)
+def test_cameras_that_cannot_be_are_refused(text, words):
+    with pytest.raises(InputError, match=words):
+        parse_camera(text, 480, 640)

@@ -1,0 +1,91 @@
+"""Ray maps as files, and files that hold no camera at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.calibration import read_camera, write_camera
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.ray_map import RayMap
+from rayrelief.errors import CameraError, FileError
+
+LENS = BrownConrady(10, 10, 15, 10, k1=-0.3)  # folds over: its corners have no ray
+
+
+@pytest.mark.parametrize(
+    ("suffix", "tolerance"), [(".npy", 1e-15), (".npz", 1e-15), (".exr", 1e-7)]
+)
+def test_any_central_camera_becomes_a_ray_map(tmp_path, suffix, tolerance):
+    path = tmp_path / f"rays{suffix}"
+    write_camera(path, LENS, height=21, width=31)
+    camera, _ = read_camera(path, height=21, width=31)
+    assert isinstance(camera, RayMap)
+    assert np.isnan(camera.unit).any()
+    np.testing.assert_allclose(camera.unit, LENS.unit_rays(21, 31), rtol=0, atol=tolerance)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_known_resolution_needs_no_size(tmp_path):
+    write_camera(tmp_path / "rays.npy", Pinhole.from_fov(60, 3, 4))
+    assert read_camera(tmp_path / "rays.npy", height=3, width=4)[0].resolution == (4, 3)
+
+
+def test_matlab_files_are_read(tmp_path):
+    rays = Pinhole(10, 10, 2, 2).rays(5, 6)
+    savemat(tmp_path / "camera.mat", {"rays": rays, "other": np.eye(2)})
+    camera, _ = read_camera(tmp_path / "camera.mat", height=5, width=6)
+    np.testing.assert_allclose(camera.rays(5, 6), rays, atol=1e-14)
+
+
+def test_the_key_of_a_lone_array_does_not_matter(tmp_path):
+    np.savez(tmp_path / "camera.npz", directions=np.ones((2, 3, 3)))
+    assert read_camera(tmp_path / "camera.npz", height=2, width=3)[0].resolution == (3, 2)
+
+
+def test_a_map_of_another_size_is_refused(tmp_path):
+    write_camera(tmp_path / "rays.npy", LENS, height=21, width=31)
+    with pytest.raises(CameraError, match="for 31x21 pixels"):
+        read_camera(tmp_path / "rays.npy", height=31, width=21)
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.eye(3), r"holds a 3x3 matrix.*numpy\.savetxt\('K\.txt', K\)"),
+        (np.ones((4, 5)), r"holds rays of the shape \(4, 5\)"),
+        (np.full((4, 5, 3), np.nan), "without a single valid ray"),
+        (np.ones((4, 5, 3), complex), "type complex128"),
+    ],
+)
+def test_every_broken_array_gives_one_clear_message(tmp_path, array, words):
+    np.save(tmp_path / "rays.npy", array)
+    with pytest.raises(FileError, match=words) as caught:
+        read_camera(tmp_path / "rays.npy", height=None, width=None)
+    assert "rays.npy" in caught.value.found
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    (tmp_path / "rays.npy").write_bytes(b"\x93NUMPY but no more")
+    with pytest.raises(FileError, match=r"rays\.npy"):
+        read_camera(tmp_path / "rays.npy", height=None, width=None)
+
+
+@pytest.mark.parametrize("name", ["camera.yaml", "camera"])
+def test_unknown_formats_name_the_known_ones(tmp_path, name):
+    known = r"expected one of \.txt, \.json, \.npy, \.npz, \.exr, \.mat"
+    with pytest.raises(FileError, match=known):
+        read_camera(tmp_path / name, height=None, width=None)
+    with pytest.raises(FileError, match=r"expected one of \.json, \.npy, \.npz, \.exr"):
+        write_camera(tmp_path / name, LENS)
+
+
+def test_what_cannot_become_a_ray_map_is_refused(tmp_path):
+    with pytest.raises(CameraError, match=r"Orthographic camera do not meet .* suffix \.json"):
+        write_camera(tmp_path / "rays.npy", Orthographic(), height=2, width=2)
+    with pytest.raises(CameraError, match="Pass height= and width="):
+        write_camera(tmp_path / "rays.npy", LENS, height=2)
+    assert list(tmp_path.iterdir()) == []
