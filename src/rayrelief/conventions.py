@@ -7,7 +7,7 @@ maps that people bring differ from it by the signs of their axes alone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from rayrelief.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+DepthKind = Literal["z", "distance"]
+"""What a depth map measures: the z coordinate, or the distance along the ray."""
 
 # Signs that take a normal from its convention to the OpenCV frame; each is its own inverse.
 AXIS_SIGNS: dict[str, tuple[int, int, int]] = {

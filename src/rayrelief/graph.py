@@ -78,7 +78,7 @@ class PixelGraph:
         return np.repeat(np.arange(self.component_count), np.diff(self.starts))
 
     def edges(self) -> Iterator[tuple[int, npt.NDArray[np.int64], IndexArray]]:
-        """For each direction: its index, the nodes a with a neighbour there, and that neighbour b."""
+        """For each direction: its index, the nodes a with a neighbour there, that neighbour b."""
         for d in range(len(self.steps)):
             a = np.flatnonzero(self.exists[d])
             yield d, a, self.neighbours[d, a]

@@ -27,7 +27,8 @@ class Preprocessing:
     facing_away
         For n . ray >= 0: ``"keep"`` uses them as they are (edges that become impossible are left
         out), ``"average"`` takes the mean of the facing normals around, ``"drop"`` takes them from
-        the mask. None keeps them too, but more than 20 % is an error: it is nearly always a flipped axis.
+        the mask. None keeps them too, but more than 20 % is an error: it is nearly always a flipped
+        axis.
     outlier_ratio
         Also averages normals whose |n . ray| differs from its local mean by more than this fraction
         of the mean; the paper uses 0.75. None leaves them.

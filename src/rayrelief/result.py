@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from rayrelief.cameras.base import Camera, DepthKind
+from rayrelief.cameras.base import Camera
 from rayrelief.cameras.view import View
 from rayrelief.components import Components
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.discontinuity import jump_sizes
 from rayrelief.errors import InputError, Status
 from rayrelief.formulation.edge_equations import EdgeEquations

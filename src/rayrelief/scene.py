@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rayrelief.cameras.base import Camera, DepthKind
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.cameras.base import Camera
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

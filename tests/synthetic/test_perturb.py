@@ -32,7 +32,7 @@ def test_outliers_replace_exactly_their_share(seed, fraction):
     noisy = with_outliers(normals, fraction, np.random.default_rng(seed + 1))
     np.testing.assert_array_equal(normals, before)
     changed = (noisy != normals).any(axis=-1)
-    assert changed[5:].sum() == round(fraction * 35 * 50)
+    assert changed[5:].sum() == round(fraction * (35 * 50))
     assert np.isnan(noisy[:5]).all()
     np.testing.assert_allclose(np.linalg.norm(noisy[5:], axis=-1), 1.0, rtol=1e-14)
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import DepthKind, FloatArray
 from rayrelief.errors import CameraError
-
-DepthKind = Literal["z", "distance"]
 
 # Farther off the axis z = 1 rays grow without bound, and past 90 degrees they do not exist.
 WIDEST_Z_RAY_DEGREES = 80.0

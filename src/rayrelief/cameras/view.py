@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rayrelief.cameras.base import Camera, DepthKind, depth_kind
+from rayrelief.cameras.base import Camera, depth_kind
 from rayrelief.cameras.orthographic import Orthographic
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import DepthKind, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class View:
         return along if self.origins is None else self.origins + along
 
     def footprint(self, depth: FloatArray) -> FloatArray:
-        """Approximate side of a pixel on a surface that faces the camera, (H, W), in depth units."""
+        """Side of a pixel on a surface that faces the camera, (H, W), in units of depth."""
         if isinstance(self.camera, Orthographic):
             return np.full(depth.shape, self.camera.pixel_size)
         steps = [

@@ -1,0 +1,10 @@
+"""The command line: one file per verb."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command ``rayrelief``; heavy parts load only in the verb that needs them."""
+    from rayrelief.cli.app import app
+
+    app()

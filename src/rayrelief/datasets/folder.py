@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rayrelief.cameras.base import Camera, DepthKind
-from rayrelief.cameras.calibration import KOrder, read_camera
-from rayrelief.conventions import AXIS_SIGNS, BoolArray, FloatArray, to_opencv
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration import KOrder, is_camera_text, parse_camera, read_camera
+from rayrelief.conventions import AXIS_SIGNS, BoolArray, DepthKind, FloatArray, to_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
 from rayrelief.io.masks import read_mask
@@ -49,7 +49,8 @@ def read_scene(
         Axes of the normals, see ``conventions.AXIS_SIGNS``. Only for ``normal_map.*`` in a folder
         (the layout of DiLiGenT and BiNI, "opengl") may it be left out.
     camera
-        A camera, or the path of a camera file.
+        A camera, the path of a camera file, or words: ``"fx,fy,cx,cy"``, ``"fov:60"``,
+        ``"orthographic"``.
     mask
         Booleans (H, W), or the path of a mask. Without it and without ``mask.png`` the alpha
         channel decides, else every pixel that has a normal is inside.
@@ -138,6 +139,8 @@ def find_camera(
     if isinstance(camera, Camera):
         camera.check_resolution(height, width)
         return camera, ()
+    if isinstance(camera, str) and is_camera_text(camera):
+        return parse_camera(camera, height, width), ()
     return read_camera(Path(camera), height=height, width=width, k_order=k_order)
 
 

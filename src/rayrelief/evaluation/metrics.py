@@ -20,8 +20,8 @@ class DepthErrors:
     Attributes
     ----------
     alignment
-        "scale": times median(truth / depth), for central cameras; "shift": plus median(truth - depth),
-        for orthographic ones.
+        "scale": times median(truth / depth), for central cameras; "shift": plus
+        median(truth - depth), for orthographic ones.
     made
         Mean absolute depth error, in the unit of the truth.
     re

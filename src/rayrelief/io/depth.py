@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import DepthKind, FloatArray
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.arrays import read_array
 from rayrelief.io.atomic import atomic_write
@@ -19,8 +19,6 @@ from rayrelief.io.images import encode_png
 from rayrelief.io.numpy_files import npz_names, read_npz
 from rayrelief.io.png_chunks import add_text, read_text
 from rayrelief.io.sources import read_bytes
-
-DepthKind = Literal["z", "distance"]
 
 KINDS = ("z", "distance")
 EXR_CHANNELS = {"z": "Z", "distance": "distance"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.camera_json import read_camera_json, write_camera_json
-from rayrelief.cameras.calibration.camera_text import parse_camera
+from rayrelief.cameras.calibration.camera_text import is_camera_text, parse_camera
 from rayrelief.cameras.calibration.k_txt import KOrder, read_k_txt
 from rayrelief.cameras.calibration.ray_map_file import (
     READABLE,
@@ -17,7 +17,7 @@ from rayrelief.cameras.calibration.ray_map_file import (
 )
 from rayrelief.errors import FileError
 
-__all__ = ["KOrder", "parse_camera", "read_camera", "write_camera"]
+__all__ = ["KOrder", "is_camera_text", "parse_camera", "read_camera", "write_camera"]
 
 
 def read_camera(

@@ -7,7 +7,12 @@ from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole, check_principal_point
 from rayrelief.errors import CameraError, InputError
 
-EXPECTED = "'fx,fy,cx,cy' in pixels, 'orthographic', or 'orthographic:PIXEL_SIZE'"
+EXPECTED = "'fx,fy,cx,cy' in pixels, 'fov:DEGREES', 'orthographic' or 'orthographic:PIXEL_SIZE'"
+
+
+def is_camera_text(text: str) -> bool:
+    """Whether a word is meant for parse_camera, and not as the path of a calibration file."""
+    return "," in text or text.strip().lower().startswith(("orthographic", "fov:"))
 
 
 def parse_camera(text: str, height: int, width: int) -> Camera:
@@ -16,7 +21,8 @@ def parse_camera(text: str, height: int, width: int) -> Camera:
     Parameters
     ----------
     text
-        ``"fx,fy,cx,cy"``, ``"orthographic"`` or ``"orthographic:PIXEL_SIZE"``.
+        ``"fx,fy,cx,cy"``, ``"fov:DEGREES"`` (across the longer side), ``"orthographic"`` or
+        ``"orthographic:PIXEL_SIZE"``.
     height, width
         Size of the image; the axis of an orthographic camera passes through its centre.
     """
@@ -25,6 +31,8 @@ def parse_camera(text: str, height: int, width: int) -> Camera:
         if word.strip().lower() == "orthographic":
             pixel_size = float(size) if colon else 1.0
             return Orthographic(pixel_size, cx=(width - 1) / 2, cy=(height - 1) / 2)
+        if word.strip().lower() == "fov":
+            return Pinhole.from_fov(float(size), height, width)
         fx, fy, cx, cy = (float(number) for number in text.split(","))
         camera = Pinhole(fx, fy, cx, cy)
         check_principal_point(camera, height, width)

@@ -1,0 +1,76 @@
+"""What the user sees: results on stdout, everything else on stderr, and no traceback."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from rayrelief.errors import RayreliefError
+
+if TYPE_CHECKING:
+    from rayrelief.methods.irls import Iteration
+
+EXIT_FAILED = 1
+EXIT_INTERRUPTED = 130
+
+
+def say(text: str) -> None:
+    """Tell the user something that is not a result."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn expected failures into one message and an exit code, and warnings into one line each."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except RayreliefError as error:
+            say(f"error: {error}")
+            raise typer.Exit(EXIT_FAILED) from None
+        except MemoryError:
+            say("error: not enough memory. Use a smaller mask, or resize the normal map.")
+            raise typer.Exit(EXIT_FAILED) from None
+        except KeyboardInterrupt:
+            say("interrupted: files that were being written are not there")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    say(f"warning: {message}")
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[Iteration], None]]:
+    """Show a bar over the outer iterations on a terminal; elsewhere stay silent."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}  change {task.fields[change]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        # numba compiles on first use and caches the result beside the package.
+        task = bar.add_task(f"{title} (the first run compiles)", total=total, change="-")
+
+        def advance(iteration: Iteration) -> None:
+            bar.update(
+                task,
+                description=title,
+                completed=iteration.number,
+                change=f"{iteration.change:.1e}",
+            )
+
+        yield advance

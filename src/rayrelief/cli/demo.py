@@ -1,0 +1,37 @@
+"""rayrelief demo: the main job on a built-in scene, with its error against the known truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rayrelief.cli import options
+from rayrelief.cli.console import plain_errors
+
+HEIGHT, WIDTH = 240, 320
+
+
+def demo(
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")] = Path(
+        "demo"
+    ),
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+) -> None:
+    """Integrate a built-in still life; depth, mesh, preview and report land in the folder OUT."""
+    with plain_errors():
+        from rayrelief.cli.run import run_and_write
+        from rayrelief.methods.recipes import RayPlane
+        from rayrelief.synthetic.gallery import still_life
+
+        run_and_write(
+            still_life(HEIGHT, WIDTH),
+            RayPlane(),
+            out,
+            threads=threads,
+            depth_formats=["npy"],
+            mesh_formats=["ply"],
+            as_json=as_json,
+        )

@@ -1,0 +1,91 @@
+"""report.json: what was run on what, with which versions, and how it went."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict, fields, is_dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import rayrelief
+from rayrelief.evaluation.metrics import DepthErrors
+from rayrelief.result import Integration
+from rayrelief.scene import Scene
+
+LIBRARIES = ("numpy", "scipy", "numba", "opencv-python-headless", "OpenEXR", "trimesh")
+
+
+def build_report(
+    scene: Scene, result: Integration, seconds: dict[str, float], errors: DepthErrors | None
+) -> dict[str, Any]:
+    """Collect everything that is needed to understand and repeat a run."""
+    return {
+        "rayrelief": rayrelief.__version__,
+        "scene": scene.name,
+        "input": {
+            "size": [scene.normals.shape[1], scene.normals.shape[0]],
+            "sha256": _digest(scene),
+            "notes": list(scene.notes),
+        },
+        "camera": _plain(result.camera),
+        "method": _plain(result.method),
+        "preprocessing": asdict(result.preprocessing),
+        "status": {
+            "outcome": result.status.outcome.name.lower(),
+            "ok": result.status.ok,
+            "cause": result.status.outcome.cause,
+            "remedy": result.status.outcome.remedy,
+            "notes": list(result.status.notes),
+        },
+        "depth_kind": result.depth_kind,
+        "components": list(result.components.sizes),
+        "mean_angle_degrees": result.mean_angle(),
+        "errors": None if errors is None else _plain(errors),
+        "seconds": seconds,
+        "history": [asdict(iteration) for iteration in result.history],
+        "versions": {
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            **{name: version(name) for name in LIBRARIES},
+        },
+    }
+
+
+def to_json(report: dict[str, Any]) -> str:
+    """Strict JSON: a number that JSON does not have becomes null."""
+    return json.dumps(_finite(report), indent=2, allow_nan=False)
+
+
+def _digest(scene: Scene) -> str:
+    """SHA-256 of the decoded normals (camera frame, float64, NaN as one pattern) and the mask."""
+    digest = hashlib.sha256()
+    normals = np.where(np.isnan(scene.normals), np.nan, scene.normals)
+    digest.update(np.ascontiguousarray(normals).tobytes())
+    digest.update(np.ascontiguousarray(scene.mask).tobytes())
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Reduce dataclasses to dictionaries with their type, and arrays to their shape."""
+    if isinstance(value, np.ndarray):
+        return {"type": "array", "shape": list(value.shape), "dtype": str(value.dtype)}
+    if is_dataclass(value) and not isinstance(value, type):
+        content = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.init}
+        return {"type": type(value).__name__, **content}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

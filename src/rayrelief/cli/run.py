@@ -1,0 +1,120 @@
+"""One run from a scene to files: shared by integrate and demo."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rayrelief.cli.console import progress, say
+from rayrelief.cli.report import build_report, to_json
+from rayrelief.errors import FileError
+from rayrelief.evaluation.metrics import DepthErrors, depth_errors
+from rayrelief.integration import integrate
+from rayrelief.methods.recipes import Method
+from rayrelief.result import Integration
+from rayrelief.scene import Scene
+
+
+def run_and_write(
+    scene: Scene,
+    method: Method,
+    out: Path,
+    *,
+    threads: int | None,
+    depth_formats: list[str],
+    mesh_formats: list[str],
+    as_json: bool,
+) -> None:
+    """Integrate a scene, write its files into a folder, and tell how it went."""
+    if out.exists() and not out.is_dir():
+        raise FileError(
+            f"{out} is a file", expected="a folder for the results", remedy="Choose another -o"
+        )
+    seconds: dict[str, float] = {}
+    began = time.perf_counter()
+    for note in scene.notes:
+        say(f"note: {note}")
+    with progress(f"integrating {scene.name}", method.max_iterations) as advance:
+        result = integrate(
+            scene.normals,
+            scene.camera,
+            mask=scene.mask,
+            method=method,
+            threads=threads,
+            callback=advance,
+        )
+    seconds["integrate"] = time.perf_counter() - began
+    errors = scene_errors(scene, result)
+    began = time.perf_counter()
+    written = _write_files(scene, result, out, depth_formats, mesh_formats)
+    seconds["write"] = time.perf_counter() - began
+    report = build_report(scene, result, seconds, errors)
+    path = out / "report.json"
+    _write_text(path, to_json(report))
+    written.append(path)
+    if as_json:
+        typer.echo(to_json(report | {"files": [str(p) for p in written]}))
+        return
+    typer.echo(str(result))
+    typer.echo(f"  angle to the input: {report['mean_angle_degrees']:.2f} degrees (mean)")
+    if errors is not None:
+        typer.echo(f"  against the ground truth: {errors}")
+    typer.echo("  written: " + ", ".join(str(p) for p in written))
+
+
+def scene_errors(scene: Scene, result: Integration) -> DepthErrors | None:
+    """Errors against the ground truth of a scene, where it has one of the same kind."""
+    if scene.depth is None:
+        return None
+    estimate = result.depth
+    if scene.depth_kind != result.depth_kind:
+        estimate = result.distance() if scene.depth_kind == "distance" else result.points()[..., 2]
+    return depth_errors(estimate, scene.depth, "scale" if result.camera.central else "shift")
+
+
+def _write_files(
+    scene: Scene, result: Integration, out: Path, depth_formats: list[str], mesh_formats: list[str]
+) -> list[Path]:
+    from rayrelief.cameras.calibration import write_camera
+    from rayrelief.cameras.ray_map import RayMap
+    from rayrelief.io.depth import write_depth
+    from rayrelief.io.meshes import write_mesh
+    from rayrelief.viewer.preview import write_preview
+
+    written = []
+    for suffix in depth_formats:
+        written.append(out / f"depth.{suffix}")
+        write_depth(written[-1], result.depth, result.depth_kind)
+    mesh = result.mesh() if mesh_formats else None
+    for suffix in mesh_formats:
+        if mesh is not None:
+            written.append(out / f"mesh.{suffix}")
+            write_mesh(written[-1], mesh)
+    written.append(out / "preview.png")
+    write_preview(written[-1], result, truth=scene.depth)
+    written.append(out / ("rays.npy" if isinstance(result.camera, RayMap) else "camera.json"))
+    write_camera(written[-1], result.camera)
+    return written
+
+
+def _write_text(path: Path, text: str) -> None:
+    from rayrelief.io.atomic import atomic_write
+
+    with atomic_write(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def formats(text: str, known: tuple[str, ...], option: str) -> list[str]:
+    """Suffixes out of a comma-separated option; "none" for none."""
+    if text == "none":
+        return []
+    chosen = [part.strip().lower().lstrip(".") for part in text.split(",") if part.strip()]
+    unknown: list[Any] = [part for part in chosen if part not in known]
+    if unknown or not chosen:
+        raise typer.BadParameter(
+            f"{option} {text!r}: expected some of {', '.join(known)}, separated by commas, or none"
+        )
+    return chosen

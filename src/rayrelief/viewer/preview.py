@@ -1,0 +1,213 @@
+"""The preview of a result: surface, shading, depth, jumps and error on one sheet."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import InputError
+from rayrelief.evaluation.metrics import error_map
+from rayrelief.integration import Integration
+from rayrelief.io.images import write_png
+from rayrelief.mesh import Mesh
+from rayrelief.surface import grid_mesh
+from rayrelief.viewer.rasterise import oblique_view, shade
+from rayrelief.viewer.sheet import ColourScale, Image, Panel, paint, side_by_side
+
+SMALLEST_HEIGHT = 32
+_WIDEST, _NARROWEST = 1.75, 0.5  # width of a panel over its height
+_CLAY = (236, 224, 208)
+_ACTIVE = 0.5
+
+
+def write_preview(
+    path: str | os.PathLike[str], result: Integration, *, truth: FloatArray | None = None
+) -> None:
+    """Write the preview of a result as a PNG file; see ``render_preview``."""
+    write_png(path, render_preview(result, truth=truth))
+
+
+def render_preview(
+    result: Integration, *, truth: FloatArray | None = None, height: int = 480
+) -> Image:
+    """Preview (H, W, 3) of a result as an RGB image: panels side by side.
+
+    Parameters
+    ----------
+    result
+        What ``integrate`` returned.
+    truth
+        (H, W) true depth of the same kind as ``result.depth``, NaN where unknown: adds a panel.
+    height
+        Pixels of each panel's picture; captions and margins come on top.
+    """
+    if height < SMALLEST_HEIGHT:
+        raise InputError(
+            f"the preview is to be {height} pixels high",
+            expected=f"at least {SMALLEST_HEIGHT}",
+            remedy="Leave height out for 480",
+        )
+    window = _Window.around(result.mask, longest_side=2 * height)
+    rows, columns = window.shape
+    width = round(height * min(max(columns / rows, _NARROWEST), _WIDEST))
+    return side_by_side(_panels(result, truth, window, height, width), height, width)
+
+
+def jump_map(result: Integration) -> FloatArray:
+    """Jump (H, W) from each pixel to the next to its right or below, in the unit of the depth.
+
+    The largest where there are several; 0 where the surface goes on, NaN outside.
+    """
+    sizes = np.where(result.mask, 0.0, np.nan)
+    for du, dv in result.activation.steps[::2]:
+        here, there = _neighbours(sizes.shape, du, dv)
+        active, size = (
+            np.fmax(np.abs(maps.towards(du, dv)[here]), np.abs(maps.towards(-du, -dv)[there]))
+            for maps in (result.activation, result.jumps)
+        )
+        np.maximum(sizes[here], np.where(active > _ACTIVE, size, 0.0), out=sizes[here])
+    return sizes
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The part of the image that is shown: rows and columns, and every how many pixels of them."""
+
+    rows: slice
+    columns: slice
+    stride: int
+
+    @classmethod
+    def around(cls, mask: BoolArray, longest_side: int) -> _Window:
+        """Bounding box of a mask (H, W) with a little margin, in at most so many samples."""
+        spans = []
+        for axis in (1, 0):
+            inside = np.flatnonzero(mask.any(axis=axis))
+            low, high = (int(inside[0]), int(inside[-1]) + 1) if inside.size else (0, mask.size)
+            border = (high - low) // 40
+            spans.append((max(0, low - border), min(mask.shape[1 - axis], high + border)))
+        stride = -(-max(high - low for low, high in spans) // longest_side)
+        rows, columns = (slice(*span, stride) for span in spans)
+        return cls(rows, columns, stride)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of samples."""
+        rows, columns = (
+            len(range(side.start, side.stop, side.step)) for side in (self.rows, self.columns)
+        )
+        return rows, columns
+
+    def samples(self, image: FloatArray) -> FloatArray:
+        """Samples (h, w, ...) of an image (H, W, ...)."""
+        return image[self.rows, self.columns]
+
+    def largest(self, image: FloatArray) -> FloatArray:
+        """(h, w): largest value between each sample and the next; NaN where there is none."""
+        every = image[self.rows.start : self.rows.stop, self.columns.start : self.columns.stop]
+        rows, columns = self.shape
+        padded = np.full((rows * self.stride, columns * self.stride), np.nan)
+        padded[: every.shape[0], : every.shape[1]] = every
+        blocks = padded.reshape(rows, self.stride, columns, self.stride)
+        return np.fmax.reduce(np.fmax.reduce(blocks, axis=3), axis=1)
+
+
+def _panels(
+    result: Integration, truth: FloatArray | None, window: _Window, height: int, width: int
+) -> list[Panel]:
+    jumps = window.largest(jump_map(result))
+    mesh, inside = _surface(result, window, jumps)
+    frontal = _frontal_view(result, mesh, inside)
+    oblique = oblique_view(mesh, height, width) if len(mesh.faces) else frontal
+    depth = window.samples(result.depth)
+    panels = [
+        Panel("surface", _clay(oblique)),
+        Panel("shading", _clay(frontal)),
+        _depth_panel(depth, "z" if result.depth_kind == "z" else "distance"),
+        _jump_panel(jumps),
+    ]
+    if truth is not None:
+        error = error_map(result.depth, truth, "scale" if result.camera.central else "shift")
+        panels.append(_error_panel(window.samples(error), float(np.nanmean(error))))
+    return panels
+
+
+def _surface(
+    result: Integration, window: _Window, jumps: FloatArray
+) -> tuple[Mesh, BoolArray]:
+    """Mesh of the samples, and which of them (h, w) are its vertices, row by row."""
+    inside: BoolArray = result.mask[window.rows, window.columns]
+    if window.stride == 1:
+        return result.mesh(), inside
+    points = window.samples(result.points())
+    sides = (np.linalg.norm(np.diff(points, axis=axis), axis=-1) for axis in (0, 1))
+    cell = float(np.nanmedian(np.concatenate([side.ravel() for side in sides])))
+    cut = jumps > 2 * cell
+    return grid_mesh(points, inside, cut, cut), inside
+
+
+def _frontal_view(result: Integration, mesh: Mesh, inside: BoolArray) -> FloatArray:
+    """Brightness (h, w) of the surface as the camera sees it; NaN outside."""
+    towards_eye = np.array([[0.0, 0.0, -1.0]])
+    if result.camera.central:
+        towards_eye = -mesh.vertices / np.linalg.norm(mesh.vertices, axis=-1, keepdims=True)
+    image = np.full(inside.shape, np.nan)
+    image[inside] = shade(mesh.normals, towards_eye)
+    return image
+
+
+def _clay(brightness: FloatArray) -> Image:
+    colours = np.linspace(0, 1, 256)[:, None] ** (1 / 1.6) * _CLAY
+    return paint(brightness, colours.round().astype(np.uint8))
+
+
+def _depth_panel(depth: FloatArray, kind: str) -> Panel:
+    import cv2
+
+    low, high = np.nanpercentile(depth, (1, 99))
+    scale = ColourScale(_colour_map(cv2.COLORMAP_VIRIDIS), float(low), float(high))
+    return Panel(f"depth ({kind})", scale.paint(depth), scale)
+
+
+def _jump_panel(jumps: FloatArray) -> Panel:
+    import cv2
+
+    sizes = jumps[jumps > 0]
+    colours = _colour_map(cv2.COLORMAP_INFERNO)[200::-1]
+    colours = colours[np.linspace(0, 200, 256).astype(np.intp)]
+    high = float(np.percentile(sizes, 95)) if sizes.size else 0.0
+    scale = ColourScale(colours, 0.0, high)
+    picture = scale.paint(jumps)
+    picture[jumps == 0] = 255
+    return Panel("jumps" if sizes.size else "no jumps", picture, scale if sizes.size else None)
+
+
+def _error_panel(error: FloatArray, mean: float) -> Panel:
+    import cv2
+
+    scale = ColourScale(_colour_map(cv2.COLORMAP_MAGMA), 0.0, float(np.nanpercentile(error, 99)))
+    return Panel(f"error, mean {mean:.3g}", scale.paint(error), scale)
+
+
+def _colour_map(which: int) -> Image:
+    """Table (256, 3) of one of OpenCV's colour maps, RGB."""
+    import cv2
+
+    table: Image = cv2.applyColorMap(np.arange(256, dtype=np.uint8), which)
+    return table.reshape(256, 3)[:, ::-1]
+
+
+def _neighbours(
+    shape: tuple[int, ...], du: int, dv: int
+) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Where (rows, columns) the pixels that have a neighbour at (u + du, v + dv) are, and where it is."""
+    here = tuple(
+        slice(max(0, -step), side - max(0, step)) for side, step in zip(shape, (dv, du), strict=True)
+    )
+    there = tuple(
+        slice(max(0, step), side - max(0, -step)) for side, step in zip(shape, (dv, du), strict=True)
+    )
+    return here, there

@@ -1,0 +1,121 @@
+"""Panels side by side on one sheet: pictures with captions and colour bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import FloatArray
+
+Image = npt.NDArray[np.uint8]  # (H, W, 3), RGB
+
+PAPER = (244, 244, 242)
+INK = (52, 56, 64)
+
+_TEXT_SAMPLES = 4  # OpenCV's stroke fonts look clean when they are drawn larger and scaled down
+
+
+@dataclass(frozen=True, eq=False)
+class ColourScale:
+    """Colours (256, 3) of the values from low to high; values beyond take the last colour."""
+
+    colours: Image
+    low: float
+    high: float
+
+    def paint(self, values: FloatArray) -> Image:
+        """Picture (H, W, 3) of values (H, W); paper where they are NaN."""
+        span = self.high - self.low
+        level = (values - self.low) / span if span > 0 else np.where(np.isnan(values), values, 0.5)
+        return paint(level, self.colours)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A picture of any size with its caption, and the scale of its colours if they mean numbers."""
+
+    caption: str
+    picture: Image
+    scale: ColourScale | None = None
+
+
+def paint(level: FloatArray, colours: Image) -> Image:
+    """Picture (H, W, 3) of levels (H, W), 0 to 1, in a table of 256 colours; paper where NaN."""
+    index = np.clip(np.nan_to_num(level) * 255 + 0.5, 0, 255).astype(np.uint8)
+    return np.where(np.isnan(level)[..., None], np.uint8(PAPER), colours[index])
+
+
+def side_by_side(panels: Sequence[Panel], height: int, width: int) -> Image:
+    """Sheet with all panels in a row, their pictures fitted into height x width pixels each."""
+    margin, line = max(4, height // 20), max(8, height // 24)
+    top = margin + 2 * line
+    below = top + height + line // 2
+    sheet = np.full(
+        (below + 2 * line + margin, margin + len(panels) * (width + margin), 3), PAPER, np.uint8
+    )
+    for number, panel in enumerate(panels):
+        left = margin + number * (width + margin)
+        box = sheet[:, left : left + width]
+        _write(box[margin:top], panel.caption, line, "left")
+        _place(box[top : top + height], panel.picture)
+        if panel.scale is not None:
+            _draw_scale(box[below : below + 2 * line], panel.scale, line)
+    return sheet
+
+
+def format_range(low: float, high: float) -> tuple[str, str]:
+    """Both numbers with as few digits as tell them apart, at least three."""
+    for digits in range(3, 9):
+        texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _place(box: Image, picture: Image) -> None:
+    """Fit a picture into the middle of a box, keeping its shape."""
+    import cv2
+
+    factor = min(box.shape[0] / picture.shape[0], box.shape[1] / picture.shape[1])
+    height, width = (max(1, round(factor * side)) for side in picture.shape[:2])
+    if factor < 1:
+        way = cv2.INTER_AREA
+    else:  # few pixels are shown as what they are
+        way = cv2.INTER_NEAREST if factor > 4 else cv2.INTER_LINEAR
+    top, left = (box.shape[0] - height) // 2, (box.shape[1] - width) // 2
+    box[top : top + height, left : left + width] = cv2.resize(
+        picture, (width, height), interpolation=way
+    )
+
+
+def _draw_scale(box: Image, scale: ColourScale, line: int) -> None:
+    """Colour bar with a number at either end."""
+    columns = np.linspace(0, 255, box.shape[1]).round().astype(np.intp)
+    bar = line // 2
+    box[:bar] = scale.colours[columns]
+    low, high = format_range(scale.low, scale.high)
+    _write(box[bar:], low, line, "left")
+    _write(box[bar:], high, line, "right")
+
+
+def _write(box: Image, text: str, line: int, side: str) -> None:
+    """Write a line of text at the top of a box, smaller where it would not fit."""
+    import cv2
+
+    font, thickness = cv2.FONT_HERSHEY_SIMPLEX, max(1, _TEXT_SAMPLES * line // 14)
+    size = cv2.getFontScaleFromHeight(font, int(0.55 * _TEXT_SAMPLES * line), thickness)
+    (needed, _), _ = cv2.getTextSize(text, font, size, thickness)
+    room = _TEXT_SAMPLES * box.shape[1]
+    size *= min(1.0, room / max(needed, 1))
+    (needed, _), _ = cv2.getTextSize(text, font, size, thickness)
+    large: npt.NDArray[Any] = np.zeros((_TEXT_SAMPLES * box.shape[0], room), np.uint8)
+    start = 0 if side == "left" else room - needed
+    cv2.putText(
+        large, text, (start, _TEXT_SAMPLES * line), font, size, 255, thickness, cv2.LINE_AA
+    )
+    cover = cv2.resize(large, box.shape[1::-1], interpolation=cv2.INTER_AREA)[..., None] / 255
+    box[:] = np.round(box * (1 - cover) + np.array(INK) * cover)
