@@ -1,4 +1,4 @@
-"""Every edge has its opposite, every node its component, and every image survives the round trip."""
+"""Every edge has its opposite, every node its component, and images survive the round trip."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.random_maps import random_mask
 from scipy import ndimage
 
 from rayrelief.errors import InputError
 from rayrelief.graph import STEPS, pixel_graph
+from reference.random_maps import random_mask
 
 SEED = st.integers(0, 2**32 - 1)
 CONNECTIVITIES = (4, "diagonal", 8)
@@ -49,7 +49,7 @@ SHAPES = {
     "pair": np.ones((1, 2), dtype=bool),
     "chessboard": np.indices((7, 8)).sum(axis=0) % 2 == 0,
     "comb": comb(9),
-    "spiral": spiral(12),
+    "spiral": spiral(13),
     "full": np.ones((6, 5), dtype=bool),
     "empty": np.zeros((3, 3), dtype=bool),
 }
@@ -237,5 +237,5 @@ def test_without_splits_components_and_sorts_them_by_size():
 
 
 def test_unknown_connectivity_is_refused():
-    with pytest.raises(InputError, match="connectivity is 6.*expected 4, 'diagonal' or 8"):
+    with pytest.raises(InputError, match=r"connectivity is 6.*expected 4, 'diagonal' or 8"):
         pixel_graph(SHAPES["full"], 6)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from rayrelief.formulation.edge_equations import EdgeEquations, dot
 @njit(inline="always", error_model="numpy")
 def activation(w: float, q: float, rho: float) -> float:
     """beta = sigma(q (rho - w)): 1 on a jump, 0 on a continuous surface."""
-    return 1.0 / (1.0 + math.exp(-q * (rho - w)))  # Eq. 17
+    return 1.0 / (1.0 + math.exp(-q * (rho - w)))  # Eq. 16
 
 
 @njit(inline="always", error_model="numpy")
@@ -24,7 +24,8 @@ def blended_log_offset(difference: float, log_omega: float, beta: float) -> floa
     Putting alpha = (exp(x_a - x_b) - omega) / omega_eps into the equation cancels omega_eps:
     log((1 - beta) omega + beta exp(x_a - x_b)), positive by construction, with no division by n_z.
     """
-    return log_omega + math.log1p(beta * math.expm1(difference - log_omega))  # Eq. 16
+    # Not log1p(beta * expm1(...)): that ends in log(0) where beta rounds to 1.
+    return log_omega + math.log((1.0 - beta) + beta * math.exp(difference - log_omega))  # Eq. 15
 
 
 @njit(inline="always", error_model="numpy")
@@ -35,7 +36,7 @@ def blended_offset(difference: float, offset: float, beta: float) -> float:
 
 def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArray) -> FloatArray:
     """alpha_{b->a}: the paper's jump along z over the depth at b; undefined where n_az = 0."""
-    return (np.exp(difference) - omega) / omega_eps  # Eq. 15
+    return (np.exp(difference) - omega) / omega_eps  # Eq. 14
 
 
 def jump_sizes(

@@ -51,10 +51,10 @@ class Outcome(Enum):
     """How a run ended: each member carries its cause and its remedy."""
 
     CONVERGED = ("the change of the surface fell below the tolerance", "")
-    COMPLETED = ("all requested iterations were done (no early stop was asked for)", "")
+    COMPLETED = ("all iterations were done", "")
     STOPPED = ("the callback asked to stop", "")
     ITERATION_LIMIT = (
-        "the iteration limit was reached before the surface settled",
+        "the iteration limit was reached while the surface still moved",
         "raise max_iterations, or loosen tolerance",
     )
     SOLVER_LIMIT = (

@@ -90,7 +90,8 @@ def prepare_normals(
     """
     inside = mask.copy()
     unit = np.array(normals, dtype=np.float64)  # a copy, whatever dtype, stride or flag came in
-    length = np.linalg.norm(unit, axis=-1)
+    with np.errstate(over="ignore"):  # anything may stand outside of the mask
+        length = np.linalg.norm(unit, axis=-1)
     has_normal = np.isfinite(length) & (length > 0)
     has_ray = np.isfinite(rays).all(axis=-1)
     without_normal = int((inside & ~has_normal).sum())

@@ -16,4 +16,4 @@ def bilateral_weights(res_b: float, res_opposite: float, k: float) -> tuple[floa
     t = k * (res_opposite * res_opposite - res_b * res_b)
     e = math.exp(-abs(t))
     large, small = 1.0 / (1.0 + e), e / (1.0 + e)
-    return (large, small) if t > 0 else (small, large)  # Eq. 11
+    return (large, small) if t > 0 else (small, large)  # Eq. 10

@@ -67,7 +67,7 @@ def vertex_normals(vertices: FloatArray, faces: npt.NDArray[np.int32]) -> FloatA
         axis=-1,
     )
     length = np.linalg.norm(total, axis=-1, keepdims=True)
-    normals: FloatArray = np.full_like(total, np.nan)
+    normals = np.full(total.shape, np.nan)
     np.divide(total, length, out=normals, where=length > 0)
     return normals
 

@@ -70,6 +70,7 @@ def test_missing_rays_disturb_nothing_else(seed, share):
     camera = RayMap(rays)
     np.testing.assert_array_equal(np.isnan(camera.rays(20, 30)).all(axis=-1), missing)
     pixels = pixel_grid(20, 30)
+    np.testing.assert_array_equal(camera.directions(pixels), camera.unit)
     projected = camera.project(camera.unit)
     np.testing.assert_allclose(projected[~missing], pixels[~missing], atol=1e-6)
     assert np.isnan(projected[missing]).all()
@@ -95,6 +96,13 @@ def test_holes_and_the_outside_are_not_seen():
 def test_maps_without_a_cell_still_know_their_pixels(shape):
     camera = RayMap(fisheye(*shape, 40))
     np.testing.assert_allclose(camera.project(camera.unit), pixel_grid(*shape))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 40), st.integers(2, 40), st.floats(1, 170))
+def test_nothing_is_seen_behind_the_camera(height, width, degrees):
+    camera = RayMap(fisheye(height, width, degrees))
+    assert np.isnan(camera.project(-camera.unit)).all()
 
 
 def test_interpolation_is_bilinear():
@@ -129,7 +137,7 @@ def test_the_map_is_a_read_only_copy():
     assert np.isfinite(camera.unit).all()
     with pytest.raises(ValueError, match="read-only"):
         camera.unit[0, 0] = 0
-    camera.rays(3, 4)[:] = 0  # the caller's own copy
+    camera.unit_rays(3, 4)[:] = 0  # the caller's own copy
     assert camera.resolution == (4, 3)
     assert repr(camera) == "RayMap(4x3 pixels, 100% with a ray)"
 

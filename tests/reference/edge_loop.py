@@ -1,7 +1,7 @@
-"""The paper's iteration as two plain loops over pixels: slow, obvious, and free of the library's kernels.
+"""The paper's iteration as plain loops over pixels: slow, obvious, and free of the kernels.
 
-Pixels are (v, u). An edge b -> a knows what its equation says, with omega_eps and alpha spelt out where
-the library uses the form in which they cancel. Equations are those of Milano et al., ICCV 2025.
+Pixels are (v, u). An edge b -> a knows what its equation says, with omega_eps and alpha spelt out
+where the library uses the form in which they cancel (equations of Milano et al., ICCV 2025).
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def activations(edges: list[Edge], x: Values, model: Model) -> dict[tuple[Pixel,
 
 
 def rows(edges: list[Edge], x: Values, model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A, W and b of the weighted least-squares problem at the iterate x; columns in the order of x."""
+    """A, W and b of the weighted least-squares problem at the iterate x; columns as in x."""
     column = {pixel: i for i, pixel in enumerate(x)}
     matrix, right = np.zeros((len(edges), len(x))), np.zeros(len(edges))
     w, beta = weights(edges, x, model.k), activations(edges, x, model)

@@ -1,13 +1,17 @@
 """Lens distortion: OpenCV's rational model with tangential terms, and its exact inverse.
 
 In polar coordinates (r, phi) of the plane z = 1 the map is the gradient of a potential, so that its
-Jacobian J is symmetric. With g the radial factor, q and w the components of (p2, p1) along and
-across the direction of the point, and A = d(r g)/dr,
+Jacobian J is symmetric. With g the radial factor, A = d(r g)/dr, and q and w the components of
+(p2, p1) along and across the direction of the point,
 
     J_rr = A + 6 q r,    J_tt = g + 2 q r,    J_rt = 2 w r.
 
 J is the identity at the principal point. The branch that a lens can use ends, on each straight line
 from there, where det J or the denominator of g first reaches zero: beyond it the image folds over.
+With P the length of (p2, p1), q^2 + w^2 = P^2, the fold at a radius depends on q alone:
+
+    det J = 16 (q r)^2 + (2 A + 6 g) q r + A g - 4 (P r)^2.
+
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 # Relative steps of 0.2 % from the principal point to 90 degrees off the axis.
 SEARCH_RADII = np.geomspace(1e-4, 1e8, 1 << 14)
 BISECTIONS = 60
-SAMPLES_ON_A_LINE = 128
+TINY = np.finfo(np.float64).tiny
 
 NEWTON_STEPS = 60
 NEWTON_TOLERANCE = 1e-13
@@ -94,19 +98,15 @@ class RationalDistortion:
     def on_branch(self, x: FloatArray, y: FloatArray) -> BoolArray:
         """Whether points (n,) of the plane z = 1 are joined to the principal point without a fold.
 
-        Only the narrow ring where tangential terms let the answer depend on the direction needs
-        a look along the line; elsewhere the radius decides.
+        Only in the ring where tangential terms let the answer depend on the direction, the line
+        to the point needs a look; elsewhere the radius decides.
         """
         radius = np.hypot(x, y)
         seen: BoolArray = radius < self.extent.inner
-        unclear = np.flatnonzero(~seen & (radius < self.extent.outer))
-        if unclear.size:
-            outward = radius[unclear] / self.extent.inner
-            regular = np.ones(unclear.size, dtype=np.bool_)
-            for fraction in np.arange(SAMPLES_ON_A_LINE) / SAMPLES_ON_A_LINE:
-                shrink = outward**-fraction
-                regular &= self.distort(x[unclear] * shrink, y[unclear] * shrink).regular
-            seen[unclear] = regular
+        ring = np.flatnonzero(~seen & (radius < self.extent.outer))
+        along = (self.p2 * x[ring] + self.p1 * y[ring]) / radius[ring]
+        passed = np.maximum(np.searchsorted(SEARCH_RADII, radius[ring], side="right") - 1, 0)
+        seen[ring] = (along > self._folded_before[passed]) & self.distort(x[ring], y[ring]).regular
         return seen
 
     def undistort(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -153,13 +153,13 @@ class RationalDistortion:
     @cached_property
     def extent(self) -> Extent:
         """Bounds of the branch; ``inner`` equals ``outer`` without tangential terms."""
-        inner = _first_failure(self._regular_everywhere)
-        outer = _first_failure(self._regular_somewhere)
+        strength = math.hypot(self.p1, self.p2)
+        inner = _first_failure(lambda radii: self._folded_at(radii) < -strength)
+        outer = _first_failure(lambda radii: self._folded_at(radii) < strength)
         if math.isinf(outer):
             return Extent(inner, outer, math.inf)
         radii = np.append(SEARCH_RADII[outer > SEARCH_RADII], outer * (1 - 1e-12))
         factor, _, _ = self._radial(radii**2)
-        strength = math.hypot(self.p1, self.p2)
         bound = np.hypot(radii * factor + 3 * strength * radii**2, strength * radii**2)
         return Extent(inner, outer, float(bound.max()) * (1 + 1e-9))
 
@@ -173,29 +173,29 @@ class RationalDistortion:
         slope = (numerator_slope - factor * denominator_slope) * inverse
         return factor, slope, denominator
 
-    def _regular_everywhere(self, radii: FloatArray) -> BoolArray:
-        """Whether J is surely positive definite in all directions at these radii.
+    def _folded_at(self, radii: FloatArray) -> FloatArray:
+        """Greatest q (see above) that is folded at radii (n,): the larger zero of det J.
 
-        With q^2 + w^2 = P^2, det J = A g - 4 P^2 r^2 + (2 A + 6 g) r q + 16 r^2 q^2. Where that
-        increases over the whole of -P <= q <= P, its least value (A - 6 P r) (g - 2 P r) is at -P.
+        A zero P turns every direction into q = 0. Below the smaller zero J could be regular again
+        if the tangential terms were as strong as the radial factor, which no lens comes near.
         """
         factor, slope, denominator = self._radial(radii**2)
         radial = factor + 2 * radii**2 * slope
         bend = math.hypot(self.p1, self.p2) * radii
-        increasing = 2 * radial + 6 * factor > 32 * bend
-        regular: BoolArray = (
-            (denominator > 0) & (radial > 6 * bend) & (factor > 2 * bend) & increasing
-        )
-        return regular
+        half = radial + 3 * factor
+        discriminant = (radial - factor) * (radial - 9 * factor) + 64 * bend**2
+        root = np.sqrt(np.maximum(discriminant, 0))
+        # The form of the solution of the quadratic equation that does not cancel.
+        constant = 4 * bend**2 - radial * factor
+        folded = np.where(half > 0, constant / np.maximum(half + root, TINY), (root - half) / 16)
+        folded = np.where((discriminant < 0) & (half > 0), -np.inf, folded / radii)
+        return np.where((denominator > 0) & ((discriminant >= 0) | (half > 0)), folded, np.inf)
 
-    def _regular_somewhere(self, radii: FloatArray) -> BoolArray:
-        """Whether det J may be positive in some direction at these radii (its greatest value)."""
-        factor, slope, denominator = self._radial(radii**2)
-        radial = factor + 2 * radii**2 * slope
-        bend = math.hypot(self.p1, self.p2) * radii
-        greatest = radial * factor + 12 * bend**2 + np.abs(2 * radial + 6 * factor) * bend
-        regular: BoolArray = (denominator > 0) & (greatest > 0)
-        return regular
+    @cached_property
+    def _folded_before(self) -> FloatArray:
+        """Greatest q that is folded at each of SEARCH_RADII or before it."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.maximum.accumulate(self._folded_at(SEARCH_RADII))
 
     def _radial_start(self, distance: FloatArray) -> FloatArray:
         """Radius whose radial distortion is nearest to a distance, well within the branch."""

@@ -160,10 +160,13 @@ def build_method(
     given["preprocessing"] = Preprocessing(
         facing_away=None if facing_away is None else facing_away.value, outlier_ratio=outlier_ratio
     )
-    recipe = {MethodName.RAY_PLANE: RayPlane, MethodName.BINI: BiNI, MethodName.SMOOTH: Smooth}[
-        name
-    ]
-    foreign = sorted(set(given) - set(recipe.__dataclass_fields__))
+    recipes: dict[MethodName, type[RayPlane] | type[BiNI]] = {
+        MethodName.RAY_PLANE: RayPlane,
+        MethodName.BINI: BiNI,
+        MethodName.SMOOTH: Smooth,
+    }
+    recipe = recipes[name]
+    foreign = sorted(set(given) - {field.name for field in fields(recipe)})
     if foreign:
         options = ", ".join("--" + key.replace("_", "-") for key in foreign)
         raise typer.BadParameter(f"{options} cannot be used with --method {name.value}")

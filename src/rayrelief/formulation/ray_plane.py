@@ -73,7 +73,7 @@ def lambda_of(
     if not isinstance(midpoint, AdaptiveMidpoint):
         return np.full(n_a.shape[:-1], float(midpoint))
     f_a, f_b = (_inclination(midpoint.measure, n, tau) for n, tau in ((n_a, tau_a), (n_b, tau_b)))
-    return 1.0 / (1.0 + np.exp(-midpoint.slope * (f_a - f_b)))
+    return 0.5 + 0.5 * np.tanh(0.5 * midpoint.slope * (f_a - f_b))  # sigma_k, without overflow
 
 
 def central_equations(
@@ -118,7 +118,7 @@ def central_equations(
         cosine = dot(n_a, tau_a)
         gamma[d, a] = {"full": focal * cosine, "cosine": cosine, "focal": focal}[
             cost_factor
-        ]  # Eq. 14
+        ]  # Eq. 13
         gamma_weight[d, a] = focal * cosine if weight_constant is None else weight_constant * cosine
     return EdgeEquations(graph, log_omega, gamma, gamma_weight, "log-depth").without(impossible)
 

@@ -39,8 +39,8 @@ class Method:
     max_iterations
         Limit of the outer iterations.
     tolerance
-        Stops when the root mean square change of the log-depth (of the depth, for orthographic
-        cameras) falls below it; None runs all iterations.
+        Stops when an iteration moves the surface by less than this fraction of its relief; None
+        runs all iterations.
     solver
         Inner linear solver.
     initial_depth
@@ -50,9 +50,9 @@ class Method:
     """
 
     connectivity: Connectivity = 4
-    max_iterations: int = 50
-    tolerance: float | None = 1e-6
-    solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-5))
+    max_iterations: int = 40
+    tolerance: float | None = 1e-4
+    solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-4))
     initial_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
 

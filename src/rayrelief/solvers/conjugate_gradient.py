@@ -92,7 +92,7 @@ def _solve_by_blocks(
         hi = min(lo + BLOCK, stop)
         partial[k] = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
     rr, rz, bb = _ordered_sum(partial)
-    limit = rtol * rtol * bb
+    limit = rtol * rtol * (bb if bb > 0.0 else rr)  # no rhs: relative to the start
     steps = 0
     while rr > limit and steps < max_steps:
         for k in prange(blocks):
@@ -134,7 +134,7 @@ def _solve_small(
     for c in prange(first, len(starts) - 1):
         lo, hi = starts[c], starts[c + 1]
         rr, rz, bb = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
-        limit = rtol * rtol * bb
+        limit = rtol * rtol * (bb if bb > 0.0 else rr)  # no rhs: relative to the start
         done = 0
         while rr > limit and done < max_steps:
             step = rz / _multiply(neighbours, conductance, p, q, lo, hi)

@@ -6,15 +6,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.solvers.base import Laplacian, Solution
 
+# Conductances below this fraction of the largest vanish in the rounding errors of the matrix.
+NEGLIGIBLE = 1e-14
+
 
 @dataclass(frozen=True)
 class Dense:
-    """Solve each component with a dense Cholesky factor; cubic in its pixels.
+    """Solve each component with dense elimination; cubic in its pixels.
+
+    Parts of a component that only negligible conductances join keep the constants they start with.
 
     Attributes
     ----------
@@ -25,29 +31,37 @@ class Dense:
     max_nodes: int = 5000
 
     def prepare(self, system: Laplacian) -> _PreparedDense:
-        """Refuse what is too large."""
-        largest = int(np.diff(system.graph.starts).max(initial=0))
+        """Refuse what is too large, and split what is joined by next to nothing."""
+        graph, conductance = system.graph, system.conductance
+        largest = int(np.diff(graph.starts).max(initial=0))
         if largest > self.max_nodes:
             raise InputError(
                 f"the dense solver got a component of {largest} pixels",
                 expected=f"at most {self.max_nodes} (its max_nodes)",
                 remedy="Use ConjugateGradient",
             )
-        return _PreparedDense(system)
+        strongest = np.maximum.reduceat(conductance.max(axis=0), graph.starts[:-1])
+        negligible = conductance <= NEGLIGIBLE * strongest[graph.component_of_node]
+        split, order = graph.without(negligible & graph.exists)
+        kept = np.where(split.exists, conductance[:, order], 0.0)
+        return _PreparedDense(Laplacian(split, kept), order)
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedDense:
     system: Laplacian
+    order: npt.NDArray[np.int64]
 
     def solve(self, rhs: FloatArray, start: FloatArray) -> Solution:
         """Pin the first node of each component at its start value and solve for the others."""
-        x = start.copy()
+        x, b = start[self.order], rhs[self.order]
         starts = self.system.graph.starts
         for lo, hi in pairwise(starts):
             matrix = self._matrix(int(lo), int(hi))
-            x[lo + 1 : hi] = x[lo] + np.linalg.solve(matrix[1:, 1:], rhs[lo + 1 : hi])
-        return Solution(x, steps=1, converged=True)
+            x[lo + 1 : hi] = x[lo] + np.linalg.solve(matrix[1:, 1:], b[lo + 1 : hi])
+        solution = np.empty_like(x)
+        solution[self.order] = x
+        return Solution(solution, steps=1, converged=True)
 
     def _matrix(self, lo: int, hi: int) -> FloatArray:
         """Laplacian of the nodes lo..hi as a dense array."""

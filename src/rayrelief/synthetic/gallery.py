@@ -106,34 +106,33 @@ def room(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 
 def still_life(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Vases, rings and fruit that hide one another on a table under a dome: the demo scene.
+    """Gourds, pears, rings and balls that hide one another on a table seen from above: the demo scene.
 
     Everything stands a little in the table, so that its foot is in view: the table leads to the
     depth of each object, across creases but no jump.
     """
-    table = _Table(pitch=12.0, distance=5.4, drop=0.75)
+    table = _Table(pitch=45.0, distance=10.0, drop=0.1)
     up = table.up
     shapes: list[Shape] = [
         Plane(table.at(0.0, 0.0), up),
-        Ellipsoid((0.0, 0.0, 3.0), (6.0, 5.0, 6.0), inside=True),
-        Torus(table.at(-1.8, 1.7, 0.02), table.level(110.0), 0.95, 0.17),
-        _vase(table.at(-0.7, 0.9), up, 2.25),
-        _gourd(table.at(0.4, 1.6), up, 2.1),
-        Torus(table.at(1.5, 2.2, 0.02), table.level(80.0), 0.64, 0.13),
-        _gourd(table.at(2.1, 0.75), up, 1.6),
-        _pear(table.at(-1.6, 0.1), up, 0.85),
-        _pear(table.at(-0.1, 0.15), up, 0.8),
-        Torus(table.at(1.05, -0.05, 0.02), table.level(55.0), 0.46, 0.09),
-        Sphere(table.at(1.15, 0.5, 0.18), 0.23),
-        Torus(table.at(-1.0, -0.75, 0.06), up, 0.32, 0.11),
-        Torus(table.at(0.05, -0.6, 0.02), table.level(125.0), 0.32, 0.07),
-        Sphere(table.at(1.4, -0.9, 0.19), 0.25),
-        Torus(table.at(0.6, -1.15, 0.05), up, 0.2, 0.08),
-        Sphere(table.at(-0.3, -1.2, 0.12), 0.16),
-        Sphere(table.at(-1.5, -1.2, 0.1), 0.14),
-        Sphere(table.at(-0.5, -0.35, 0.12), 0.16),
+        Torus(table.at(-1.75, 0.9, 0.02), table.level(100.0), 0.7, 0.14),
+        _gourd(table.at(-0.7, 0.5), up, 1.9),
+        _gourd(table.at(0.5, 1.1), up, 1.5),
+        Torus(table.at(1.7, 1.3, 0.02), table.level(75.0), 0.64, 0.13),
+        _gourd(table.at(2.2, 0.1), up, 1.25),
+        _pear(table.at(-1.75, -0.1), up, 0.9),
+        _pear(table.at(-0.1, -0.2), up, 0.8),
+        Torus(table.at(1.05, -0.1, 0.02), table.level(55.0), 0.46, 0.09),
+        Sphere(table.at(1.25, 0.55, 0.18), 0.23),
+        Torus(table.at(-1.0, -1.0, 0.06), up, 0.36, 0.12),
+        Torus(table.at(0.3, -1.0, 0.02), table.level(125.0), 0.34, 0.08),
+        Sphere(table.at(1.5, -1.1, 0.22), 0.3),
+        Torus(table.at(0.75, -1.7, 0.05), up, 0.24, 0.09),
+        Sphere(table.at(-0.3, -1.7, 0.16), 0.22),
+        Sphere(table.at(-1.6, -1.65, 0.14), 0.2),
+        Sphere(table.at(-0.55, -0.55, 0.14), 0.2),
     ]
-    return _seen(shapes, "still_life", height, width, camera, degrees=48.0)
+    return _seen(shapes, "still_life", height, width, camera, degrees=30.0)
 
 
 GALLERY: dict[str, Callable[..., Scene]] = {

@@ -10,17 +10,18 @@ import numpy as np
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.evaluation.metrics import error_map
-from rayrelief.integration import Integration
 from rayrelief.io.images import write_png
 from rayrelief.mesh import Mesh
+from rayrelief.result import Integration
 from rayrelief.surface import grid_mesh
-from rayrelief.viewer.rasterise import oblique_view, shade
+from rayrelief.viewer.rasterise import normals_of, oblique_view, shade
 from rayrelief.viewer.sheet import ColourScale, Image, Panel, paint, side_by_side
 
 SMALLEST_HEIGHT = 32
-_WIDEST, _NARROWEST = 1.75, 0.5  # width of a panel over its height
+NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
+
 _CLAY = (236, 224, 208)
-_ACTIVE = 0.5
+_MIN_ACTIVATION = 0.5
 
 
 def write_preview(
@@ -52,7 +53,7 @@ def render_preview(
         )
     window = _Window.around(result.mask, longest_side=2 * height)
     rows, columns = window.shape
-    width = round(height * min(max(columns / rows, _NARROWEST), _WIDEST))
+    width = round(height * min(max(columns / rows, NARROWEST), WIDEST))
     return side_by_side(_panels(result, truth, window, height, width), height, width)
 
 
@@ -63,12 +64,12 @@ def jump_map(result: Integration) -> FloatArray:
     """
     sizes = np.where(result.mask, 0.0, np.nan)
     for du, dv in result.activation.steps[::2]:
-        here, there = _neighbours(sizes.shape, du, dv)
+        here, there = _pairs(sizes.shape, du, dv)
         active, size = (
             np.fmax(np.abs(maps.towards(du, dv)[here]), np.abs(maps.towards(-du, -dv)[there]))
             for maps in (result.activation, result.jumps)
         )
-        np.maximum(sizes[here], np.where(active > _ACTIVE, size, 0.0), out=sizes[here])
+        np.maximum(sizes[here], np.where(active > _MIN_ACTIVATION, size, 0.0), out=sizes[here])
     return sizes
 
 
@@ -86,7 +87,7 @@ class _Window:
         spans = []
         for axis in (1, 0):
             inside = np.flatnonzero(mask.any(axis=axis))
-            low, high = (int(inside[0]), int(inside[-1]) + 1) if inside.size else (0, mask.size)
+            low, high = int(inside[0]), int(inside[-1]) + 1
             border = (high - low) // 40
             spans.append((max(0, low - border), min(mask.shape[1 - axis], high + border)))
         stride = -(-max(high - low for low, high in spans) // longest_side)
@@ -112,7 +113,8 @@ class _Window:
         padded = np.full((rows * self.stride, columns * self.stride), np.nan)
         padded[: every.shape[0], : every.shape[1]] = every
         blocks = padded.reshape(rows, self.stride, columns, self.stride)
-        return np.fmax.reduce(np.fmax.reduce(blocks, axis=3), axis=1)
+        values: FloatArray = np.fmax.reduce(np.fmax.reduce(blocks, axis=3), axis=1)
+        return values
 
 
 def _panels(
@@ -120,32 +122,32 @@ def _panels(
 ) -> list[Panel]:
     jumps = window.largest(jump_map(result))
     mesh, inside = _surface(result, window, jumps)
-    frontal = _frontal_view(result, mesh, inside)
-    oblique = oblique_view(mesh, height, width) if len(mesh.faces) else frontal
-    depth = window.samples(result.depth)
+    frontal = _clay(_frontal_view(result, mesh, inside))
     panels = [
-        Panel("surface", _clay(oblique)),
-        Panel("shading", _clay(frontal)),
-        _depth_panel(depth, "z" if result.depth_kind == "z" else "distance"),
+        Panel("surface, seen from the side", _clay(oblique_view(mesh, height, width)))
+        if len(mesh.faces)
+        else Panel("points without faces", frontal),
+        Panel("surface, seen by the camera", frontal),
+        _depth_panel(result, window),
         _jump_panel(jumps),
     ]
     if truth is not None:
         error = error_map(result.depth, truth, "scale" if result.camera.central else "shift")
-        panels.append(_error_panel(window.samples(error), float(np.nanmean(error))))
+        panels.append(_error_panel(error, window))
     return panels
 
 
-def _surface(
-    result: Integration, window: _Window, jumps: FloatArray
-) -> tuple[Mesh, BoolArray]:
+def _surface(result: Integration, window: _Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
     """Mesh of the samples, and which of them (h, w) are its vertices, row by row."""
     inside: BoolArray = result.mask[window.rows, window.columns]
     if window.stride == 1:
         return result.mesh(), inside
     points = window.samples(result.points())
-    sides = (np.linalg.norm(np.diff(points, axis=axis), axis=-1) for axis in (0, 1))
-    cell = float(np.nanmedian(np.concatenate([side.ravel() for side in sides])))
-    cut = jumps > 2 * cell
+    sides = [np.linalg.norm(np.diff(points, axis=axis), axis=-1).ravel() for axis in (0, 1)]
+    cells = np.concatenate(sides)
+    cells = cells[np.isfinite(cells)]
+    # At this scale a jump deserves a gap if it is wider than two typical cells.
+    cut = jumps > 2 * (np.median(cells) if cells.size else np.inf)
     return grid_mesh(points, inside, cut, cut), inside
 
 
@@ -155,59 +157,57 @@ def _frontal_view(result: Integration, mesh: Mesh, inside: BoolArray) -> FloatAr
     if result.camera.central:
         towards_eye = -mesh.vertices / np.linalg.norm(mesh.vertices, axis=-1, keepdims=True)
     image = np.full(inside.shape, np.nan)
-    image[inside] = shade(mesh.normals, towards_eye)
+    image[inside] = shade(normals_of(mesh), towards_eye)
     return image
 
 
 def _clay(brightness: FloatArray) -> Image:
-    colours = np.linspace(0, 1, 256)[:, None] ** (1 / 1.6) * _CLAY
+    colours = np.linspace(0, 1, 256)[:, None] * _CLAY
     return paint(brightness, colours.round().astype(np.uint8))
 
 
-def _depth_panel(depth: FloatArray, kind: str) -> Panel:
+def _depth_panel(result: Integration, window: _Window) -> Panel:
     import cv2
 
-    low, high = np.nanpercentile(depth, (1, 99))
-    scale = ColourScale(_colour_map(cv2.COLORMAP_VIRIDIS), float(low), float(high))
-    return Panel(f"depth ({kind})", scale.paint(depth), scale)
+    low, high = np.percentile(result.depth[result.mask], (1, 99))
+    scale = ColourScale(_colours(cv2.COLORMAP_VIRIDIS, 0, 255), float(low), float(high))
+    picture = scale.paint(window.samples(result.depth))
+    return Panel(f"depth, {result.depth_kind}", picture, scale)
 
 
 def _jump_panel(jumps: FloatArray) -> Panel:
     import cv2
 
     sizes = jumps[jumps > 0]
-    colours = _colour_map(cv2.COLORMAP_INFERNO)[200::-1]
-    colours = colours[np.linspace(0, 200, 256).astype(np.intp)]
     high = float(np.percentile(sizes, 95)) if sizes.size else 0.0
-    scale = ColourScale(colours, 0.0, high)
+    scale = ColourScale(_colours(cv2.COLORMAP_INFERNO, 205, 0), 0.0, high)
     picture = scale.paint(jumps)
     picture[jumps == 0] = 255
-    return Panel("jumps" if sizes.size else "no jumps", picture, scale if sizes.size else None)
+    return Panel("jumps", picture, scale) if sizes.size else Panel("no jumps", picture)
 
 
-def _error_panel(error: FloatArray, mean: float) -> Panel:
+def _error_panel(error: FloatArray, window: _Window) -> Panel:
     import cv2
 
-    scale = ColourScale(_colour_map(cv2.COLORMAP_MAGMA), 0.0, float(np.nanpercentile(error, 99)))
-    return Panel(f"error, mean {mean:.3g}", scale.paint(error), scale)
+    known = error[np.isfinite(error)]
+    high = float(np.percentile(known, 99))
+    scale = ColourScale(_colours(cv2.COLORMAP_MAGMA, 255, 0), 0.0, high)
+    caption = f"absolute error, mean {known.mean():.3g}"
+    return Panel(caption, scale.paint(window.samples(error)), scale)
 
 
-def _colour_map(which: int) -> Image:
-    """Table (256, 3) of one of OpenCV's colour maps, RGB."""
+def _colours(colour_map: int, first: int, last: int) -> Image:
+    """Table (256, 3), RGB, of the part of an OpenCV colour map from its first to its last entry."""
     import cv2
 
-    table: Image = cv2.applyColorMap(np.arange(256, dtype=np.uint8), which)
-    return table.reshape(256, 3)[:, ::-1]
+    entries = np.linspace(first, last, 256).round().astype(np.uint8)
+    table: Image = cv2.applyColorMap(entries, colour_map).reshape(256, 3)
+    return table[:, ::-1]
 
 
-def _neighbours(
-    shape: tuple[int, ...], du: int, dv: int
-) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Where (rows, columns) the pixels that have a neighbour at (u + du, v + dv) are, and where it is."""
-    here = tuple(
-        slice(max(0, -step), side - max(0, step)) for side, step in zip(shape, (dv, du), strict=True)
-    )
-    there = tuple(
-        slice(max(0, step), side - max(0, -step)) for side, step in zip(shape, (dv, du), strict=True)
-    )
+def _pairs(shape: tuple[int, ...], du: int, dv: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Rows and columns of pixels with a neighbour at (u + du, v + dv), and of that neighbour."""
+    sides = tuple(zip(shape, (dv, du), strict=True))
+    here = tuple(slice(max(0, -step), side - max(0, step)) for side, step in sides)
+    there = tuple(slice(max(0, step), side - max(0, -step)) for side, step in sides)
     return here, there

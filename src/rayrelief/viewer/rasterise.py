@@ -10,6 +10,7 @@ from numba import njit
 
 from rayrelief.conventions import FloatArray
 from rayrelief.mesh import Mesh
+from rayrelief.surface import vertex_normals
 
 YAW_DEGREES = 25.0  # around the vertical axis
 SAMPLES = 2  # per side of a pixel, for smooth outlines
@@ -21,33 +22,37 @@ _FRAME = 0.96  # part of the picture that the surface fills
 
 # A headlight held a little up and to the left shows relief that one right at the eye would flatten.
 _LIGHT_FROM_EYE = (-0.35, -0.5, 0.0)
-_AMBIENT = 0.22
+_AMBIENT = 0.2
+_WRAP = 0.5  # a wide light reaches a little around the surface: no hard edge of its shadow
 
 
 def shade(normals: FloatArray, towards_eye: FloatArray) -> FloatArray:
-    """Brightness (...), 0 to 1, of a matt surface with unit normals (..., 3) under a soft headlight.
+    """Brightness (...), 0 to 1, of a matt surface with normals (..., 3) under a soft headlight.
 
-    Both vectors are unit length in one frame with x right and y down; normals that are NaN, of points
-    without a face, count as facing the eye.
+    Both vectors are of unit length in one frame with x right and y down. Normals that are NaN, of
+    points without a face, count as facing the eye.
     """
     light = towards_eye + np.array(_LIGHT_FROM_EYE)
     light /= np.linalg.norm(light, axis=-1, keepdims=True)
-    cosine = np.einsum("...i,...i->...", np.where(np.isnan(normals), towards_eye, normals), light)
-    return _AMBIENT + (1 - _AMBIENT) * np.clip(cosine, 0, 1)
+    facing = np.where(np.isnan(normals), towards_eye, normals)
+    wrapped = (np.einsum("...i,...i->...", facing, light) + _WRAP) / (1 + _WRAP)
+    brightness: FloatArray = _AMBIENT + (1 - _AMBIENT) * np.clip(wrapped, 0, 1) ** 1.5
+    return brightness
 
 
 def oblique_view(mesh: Mesh, height: int, width: int) -> FloatArray:
     """Brightness (SAMPLES * height, SAMPLES * width) of a mesh in the camera frame; NaN beside it.
 
-    The eye turns around the vertical axis through the middle of the surface. Faces that it sees from
-    behind are left out, so that one looks into rooms from outside.
+    The eye turns around the vertical axis through the middle of the surface. Faces that it sees
+    from behind are left out, so that one looks into rooms from outside.
     """
     pivot = np.median(mesh.vertices, axis=0)
     offsets = mesh.vertices - pivot
     radius = float(np.percentile(np.linalg.norm(offsets, axis=-1), 99))
     turn = _turn_around_y(math.radians(YAW_DEGREES))
     seen = offsets @ turn.T + (0.0, 0.0, _EYE_DISTANCE * radius)
-    brightness = shade(mesh.normals @ turn.T, -seen / np.linalg.norm(seen, axis=-1, keepdims=True))
+    towards_eye = -seen / np.linalg.norm(seen, axis=-1, keepdims=True)
+    brightness = shade(normals_of(mesh) @ turn.T, towards_eye)
 
     # 1 / z is linear across a triangle in the picture, z is not.
     nearness = np.divide(1.0, seen[:, 2], out=np.full(len(seen), np.nan), where=seen[:, 2] > 0)
@@ -57,6 +62,11 @@ def oblique_view(mesh: Mesh, height: int, width: int) -> FloatArray:
     image = np.full(shape, np.nan)
     _fill(on_screen, mesh.faces, brightness, np.zeros(shape), image)
     return image
+
+
+def normals_of(mesh: Mesh) -> FloatArray:
+    """Unit normals (V, 3) that a mesh brings along, or else those of its faces."""
+    return vertex_normals(mesh.vertices, mesh.faces) if mesh.normals is None else mesh.normals
 
 
 def _turn_around_y(angle: float) -> FloatArray:

@@ -46,12 +46,14 @@ class Panel:
 def paint(level: FloatArray, colours: Image) -> Image:
     """Picture (H, W, 3) of levels (H, W), 0 to 1, in a table of 256 colours; paper where NaN."""
     index = np.clip(np.nan_to_num(level) * 255 + 0.5, 0, 255).astype(np.uint8)
-    return np.where(np.isnan(level)[..., None], np.uint8(PAPER), colours[index])
+    picture = colours[index]
+    picture[np.isnan(level)] = PAPER
+    return picture
 
 
 def side_by_side(panels: Sequence[Panel], height: int, width: int) -> Image:
     """Sheet with all panels in a row, their pictures fitted into height x width pixels each."""
-    margin, line = max(4, height // 20), max(8, height // 24)
+    margin, line = max(4, height // 20), max(8, height // 20)
     top = margin + 2 * line
     below = top + height + line // 2
     sheet = np.full(
@@ -82,10 +84,8 @@ def _place(box: Image, picture: Image) -> None:
 
     factor = min(box.shape[0] / picture.shape[0], box.shape[1] / picture.shape[1])
     height, width = (max(1, round(factor * side)) for side in picture.shape[:2])
-    if factor < 1:
-        way = cv2.INTER_AREA
-    else:  # few pixels are shown as what they are
-        way = cv2.INTER_NEAREST if factor > 4 else cv2.INTER_LINEAR
+    enlarging = cv2.INTER_NEAREST if factor > 4 else cv2.INTER_LINEAR  # few pixels stay pixels
+    way = cv2.INTER_AREA if factor < 1 else enlarging
     top, left = (box.shape[0] - height) // 2, (box.shape[1] - width) // 2
     box[top : top + height, left : left + width] = cv2.resize(
         picture, (width, height), interpolation=way
@@ -114,8 +114,6 @@ def _write(box: Image, text: str, line: int, side: str) -> None:
     (needed, _), _ = cv2.getTextSize(text, font, size, thickness)
     large: npt.NDArray[Any] = np.zeros((_TEXT_SAMPLES * box.shape[0], room), np.uint8)
     start = 0 if side == "left" else room - needed
-    cv2.putText(
-        large, text, (start, _TEXT_SAMPLES * line), font, size, 255, thickness, cv2.LINE_AA
-    )
+    cv2.putText(large, text, (start, _TEXT_SAMPLES * line), font, size, 255, thickness, cv2.LINE_AA)
     cover = cv2.resize(large, box.shape[1::-1], interpolation=cv2.INTER_AREA)[..., None] / 255
     box[:] = np.round(box * (1 - cover) + np.array(INK) * cover)

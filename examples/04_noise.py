@@ -1,0 +1,57 @@
+"""Normals that are wrong: outliers, noise, and what can be done about them.
+
+Run: python examples/04_noise.py [folder for the results, default ./out]
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import rayrelief
+from rayrelief.evaluation.metrics import depth_errors
+from rayrelief.synthetic import GALLERY
+from rayrelief.synthetic.perturb import with_outliers, with_rotation_noise
+from rayrelief.viewer.preview import write_preview
+
+out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
+scene = GALLERY["overlapping_spheres"](120, 160)
+rng = np.random.default_rng(1)
+
+inputs = {
+    "clean": scene.normals,
+    "outliers": with_outliers(scene.normals, 0.05, rng),  # 5 % replaced by random directions
+    "rotations": with_rotation_noise(scene.normals, 5.0, rng),  # every normal, 5 degrees
+}
+
+# From doing nothing to doing the most. Choosing facing_away says that such normals are expected;
+# left at None, more than 1 % of them warn and more than 20 % are refused as wrong axes.
+average = rayrelief.Preprocessing(facing_away="average")
+neighbourhood = rayrelief.Preprocessing(facing_away="average", outlier_ratio=0.75)
+remedies = {
+    "nothing": rayrelief.RayPlane(preprocessing=rayrelief.Preprocessing(facing_away="keep")),
+    "average": rayrelief.RayPlane(preprocessing=average),
+    "and outliers": rayrelief.RayPlane(preprocessing=neighbourhood),
+    "and midpoints": rayrelief.RayPlane(preprocessing=neighbourhood, outlier_threshold=0.01),
+}
+
+print("mean depth error in percent")
+print(" " * 14 + "".join(f"{name:>12}" for name in inputs))
+for remedy, method in remedies.items():
+    row = []
+    for name, normals in inputs.items():
+        result = rayrelief.integrate(
+            normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+        )
+        row.append(depth_errors(result.depth, scene.depth, "scale").re)
+        if remedy in ("nothing", "and midpoints"):
+            stem = f"{name}_{'raw' if remedy == 'nothing' else 'repaired'}"
+            write_preview(out / f"{stem}.png", result, truth=scene.depth)
+    print(f"{remedy:14}" + "".join(f"{error:12.3f}" for error in row))
+
+# What was found and done is in the result.
+result = rayrelief.integrate(
+    inputs["outliers"], scene.camera, mask=scene.mask, method=remedies["and outliers"]
+)
+print(result.preprocessing)
+print(f"compare {out / 'outliers_raw.png'} with {out / 'outliers_repaired.png'}: the spikes")

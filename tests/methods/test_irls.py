@@ -1,0 +1,505 @@
+"""The kernels do what the plain loops of the reference do, and the loop says how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.ray_map import RayMap
+from rayrelief.errors import InputError, Outcome
+from rayrelief.formulation import bini, ray_plane
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.graph import PixelGraph, pixel_graph
+from rayrelief.integration import integrate
+from rayrelief.methods.assembly import EdgeModel, assemble, edge_terms
+from rayrelief.methods.irls import iterate
+from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
+from rayrelief.solvers.base import Laplacian, Solution
+from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+from rayrelief.solvers.dense import Dense
+from reference import edge_loop
+from reference.random_maps import facing_normals, plane_depth, random_mask, random_rays
+
+SEED = st.integers(0, 2**32 - 1)
+SIZE = (6, 7)
+FORMULATIONS = ["ray_plane", "bini", "orthographic"]
+CONNECTIVITIES = [4, "diagonal", 8]
+every_case = pytest.mark.parametrize(
+    ("formulation", "connectivity", "jumps"),
+    [
+        (formulation, connectivity, jumps)
+        for formulation in FORMULATIONS
+        for connectivity in CONNECTIVITIES
+        for jumps in ((False,) if formulation == "bini" else (False, True))
+    ],
+)
+
+
+@dataclass
+class Problem:
+    """The same random equations for the library and for the reference."""
+
+    equations: EdgeEquations
+    edges: list[edge_loop.Edge]
+    mask: np.ndarray
+    rng: np.random.Generator
+
+    @classmethod
+    def random(cls, formulation, connectivity, seed):
+        rng = np.random.default_rng(seed)
+        mask = random_mask(rng, *SIZE, density=0.85)
+        graph = pixel_graph(mask, connectivity)
+        if formulation == "orthographic":
+            places = Orthographic(0.3, 2.0, 3.0).origins(*SIZE)
+            normals = facing_normals(rng, np.tile([0.0, 0.0, 1.0], (*SIZE, 1)))
+        else:
+            places = random_rays(rng, *SIZE, unit=bool(rng.integers(2)))
+            normals = facing_normals(rng, places)
+        build, build_reference = {
+            "ray_plane": (ray_plane.central_equations, edge_loop.ray_plane_edges),
+            "bini": (bini.central_equations, edge_loop.bini_edges),
+            "orthographic": (ray_plane.orthographic_equations, edge_loop.orthographic_edges),
+        }[formulation]
+        equations = build(graph, graph.gather(normals), graph.gather(places))
+        return cls(equations, build_reference(mask, normals, places, connectivity), mask, rng)
+
+    @property
+    def graph(self) -> PixelGraph:
+        return self.equations.graph
+
+    def values(self, x: np.ndarray) -> edge_loop.Values:
+        """x (N,) as the reference wants it."""
+        image = self.graph.scatter(x)
+        return {(int(v), int(u)): float(image[v, u]) for v, u in np.argwhere(self.mask)}
+
+    def nodes(self, values: edge_loop.Values) -> np.ndarray:
+        """Values of the reference as x (N,)."""
+        image = np.full(SIZE, np.nan)
+        for pixel, value in values.items():
+            image[pixel] = value
+        return self.graph.gather(image)
+
+    def on_edges(self, values: dict[tuple[edge_loop.Pixel, edge_loop.Pixel], float]) -> np.ndarray:
+        """Values by (a, b) as (D, N), zero on missing edges."""
+        array = np.zeros(self.graph.neighbours.shape)
+        for d, nodes, neighbours in self.graph.edges():
+            for a, b in zip(nodes, neighbours, strict=True):
+                ends = (divmod(int(self.graph.pixels[i]), SIZE[1]) for i in (a, b))
+                array[d, a] = values[tuple(ends)]
+        return array
+
+
+def centred(graph: PixelGraph, x: np.ndarray) -> np.ndarray:
+    """Without the free constant of each component."""
+    means = np.bincount(graph.component_of_node, x) / np.diff(graph.starts)
+    return x - means[graph.component_of_node]
+
+
+@every_case
+@settings(max_examples=5, deadline=None)
+@given(seed=SEED)
+def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps, seed):
+    problem = Problem.random(formulation, connectivity, seed)
+    x = 0.2 * problem.rng.normal(size=problem.graph.size)
+    values, model = problem.values(x), edge_loop.Model(jumps=jumps)
+    terms = edge_terms(problem.equations, EdgeModel(model.k, jumps, model.q, model.rho), x)
+    exists = problem.graph.exists
+    beta = edge_loop.activations(problem.edges, values, model)
+    targets = {
+        (e.a, e.b): e.target(values[e.a] - values[e.b], beta[e.a, e.b]) for e in problem.edges
+    }
+    expected_weights = problem.on_edges(edge_loop.weights(problem.edges, values, model.k))
+    np.testing.assert_allclose(terms.weights[exists], expected_weights[exists], rtol=1e-9)
+    np.testing.assert_allclose(
+        terms.activation[exists], problem.on_edges(beta)[exists], rtol=1e-8, atol=1e-15
+    )
+    np.testing.assert_allclose(
+        terms.target[exists], problem.on_edges(targets)[exists], rtol=1e-9, atol=1e-12
+    )
+    assert terms.energy == pytest.approx(edge_loop.energy(problem.edges, values, model), rel=1e-8)
+
+
+@every_case
+@settings(max_examples=5, deadline=None)
+@given(seed=SEED)
+def test_normal_equations_are_those_of_the_reference(formulation, connectivity, jumps, seed):
+    problem = Problem.random(formulation, connectivity, seed)
+    x = 0.1 * problem.rng.normal(size=problem.graph.size)
+    terms = edge_terms(problem.equations, EdgeModel(2.0, jumps), x)
+    system, rhs = assemble(problem.equations, terms)
+    matrix, w, right = edge_loop.rows(
+        problem.edges, problem.values(x), edge_loop.Model(jumps=jumps)
+    )
+    row_major = np.argsort(problem.graph.pixels)
+    expected = matrix.T @ (w[:, None] * matrix)
+    found = np.stack([system @ unit for unit in np.eye(problem.graph.size)])
+    np.testing.assert_allclose(found[np.ix_(row_major, row_major)], expected, atol=1e-9)
+    np.testing.assert_allclose(rhs[row_major], matrix.T @ (w * right), atol=1e-9)
+    assert (system.conductance[~problem.graph.exists] == 0).all()
+    for d, a, b in problem.graph.edges():
+        np.testing.assert_array_equal(system.conductance[d, a], system.conductance[d ^ 1, b])
+
+
+@every_case
+@settings(max_examples=5, deadline=None)
+@given(seed=SEED)
+def test_one_outer_iteration_is_that_of_the_reference(formulation, connectivity, jumps, seed):
+    problem = Problem.random(formulation, connectivity, seed)
+    start = 0.05 * problem.rng.normal(size=problem.graph.size)
+    model = edge_loop.Model(jumps=jumps)
+    loop = iterate(
+        problem.equations,
+        EdgeModel(model.k, jumps, model.q, model.rho),
+        Dense(),
+        start=start,
+        max_iterations=1,
+        tolerance=None,
+    )
+    expected = edge_loop.outer_iteration(problem.edges, problem.values(start), model)
+    np.testing.assert_allclose(
+        centred(problem.graph, loop.x), problem.nodes(expected), rtol=1e-6, atol=1e-8
+    )
+
+
+@every_case
+@settings(max_examples=3, deadline=None)
+@given(seed=SEED)
+def test_a_run_from_a_flat_start_is_that_of_the_reference(formulation, connectivity, jumps, seed):
+    problem = Problem.random(formulation, connectivity, seed)
+    loop = iterate(
+        problem.equations,
+        EdgeModel(0.5, jumps),
+        Dense(),
+        start=None,
+        max_iterations=4,
+        tolerance=None,
+    )
+    x = problem.values(np.zeros(problem.graph.size))
+    # alpha is zero in the first iteration: every edge counts as continuous.
+    x = edge_loop.outer_iteration(problem.edges, x, edge_loop.Model(0.5, jumps=False))
+    for _ in range(3):
+        x = edge_loop.outer_iteration(problem.edges, x, edge_loop.Model(0.5, jumps))
+    np.testing.assert_allclose(
+        centred(problem.graph, loop.x), problem.nodes(x), rtol=1e-5, atol=1e-7
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEED, st.sampled_from([2.0, 30.0, 1000.0]), st.sampled_from([5.0, 50.0, 500.0]))
+def test_the_argument_of_the_logarithm_stays_positive_in_every_iteration(seed, k, q):
+    rng = np.random.default_rng(seed)
+    rays = random_rays(rng, 12, 13)
+    graph = pixel_graph(random_mask(rng, 12, 13, 0.9))
+    normals = facing_normals(rng, rays, spread=1.6)
+    equations = ray_plane.central_equations(graph, graph.gather(normals), graph.gather(rays))
+    seen = []
+
+    def watch(iteration):
+        seen.append(iteration)
+
+    loop = iterate(
+        equations,
+        EdgeModel(k, jumps=True, q=q),
+        ConjugateGradient(rtol=1e-6),
+        start=None,
+        max_iterations=15,
+        tolerance=None,
+        callback=watch,
+    )
+    assert len(seen) == 15
+    assert all(np.isfinite(i.energy) and np.isfinite(i.change) for i in seen)
+    terms = edge_terms(equations, EdgeModel(k, jumps=True, q=q), loop.x)
+    assert np.isfinite(np.exp(terms.target)).all()
+    assert (np.exp(terms.target) > 0).all()
+
+
+def smooth_problem(size=(9, 10)):
+    """Equations of a slanted plane, which the first solve satisfies."""
+    rays = random_rays(np.random.default_rng(4), *size)
+    graph = pixel_graph(np.ones(size, dtype=bool))
+    normal = np.array([0.3, -0.2, -1.0]) / np.linalg.norm([0.3, -0.2, -1.0])
+    nodes = graph.gather(rays)
+    truth = np.log(plane_depth(normal, nodes))
+    return ray_plane.central_equations(graph, np.broadcast_to(normal, nodes.shape), nodes), truth
+
+
+def rough_problem():
+    """Equations of random normals, which no surface satisfies."""
+    rng = np.random.default_rng(4)
+    rays = random_rays(rng, 9, 10)
+    graph = pixel_graph(np.ones((9, 10), dtype=bool))
+    normals = graph.gather(facing_normals(rng, rays))
+    return ray_plane.central_equations(graph, normals, graph.gather(rays))
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A solver whose solution is not a number from a certain call on."""
+
+    good_calls: int
+    calls: list[int]
+
+    def prepare(self, system: Laplacian) -> Broken:
+        del system
+        return self
+
+    def solve(self, rhs: np.ndarray, start: np.ndarray) -> Solution:
+        del rhs
+        self.calls.append(1)
+        x = start + 1.0 if len(self.calls) <= self.good_calls else np.full(len(start), np.nan)
+        return Solution(x, steps=1, converged=True)
+
+
+def run(equations, **changes):
+    options = {
+        "solver": Dense(),
+        "start": None,
+        "max_iterations": 20,
+        "tolerance": 1e-6,
+        **changes,
+    }
+    return iterate(equations, EdgeModel(2.0, jumps=True), **options)
+
+
+def test_converged():
+    equations, truth = smooth_problem()
+    loop = run(equations)
+    assert loop.outcome is Outcome.CONVERGED
+    assert loop.history[-1].change < 1e-6 <= loop.history[-2].change
+    np.testing.assert_allclose(loop.x - loop.x[0], truth - truth[0], atol=1e-12)
+
+
+def test_completed_without_a_tolerance():
+    loop = run(smooth_problem()[0], tolerance=None, max_iterations=7)
+    assert loop.outcome is Outcome.COMPLETED
+    assert [i.number for i in loop.history] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_completed_where_the_surface_has_settled_above_the_tolerance():
+    loop = run(rough_problem(), tolerance=1e-300, max_iterations=6)
+    assert 1e-300 < loop.history[-1].change < 0.1
+    assert loop.outcome is Outcome.COMPLETED
+
+
+def test_the_iteration_limit_is_a_failure_while_the_surface_moves():
+    loop = run(smooth_problem()[0], max_iterations=1)
+    assert loop.outcome is Outcome.ITERATION_LIMIT
+    assert not loop.outcome.ok
+    assert len(loop.history) == 1
+
+
+@pytest.mark.parametrize("tolerance", [None, 1e-6])
+def test_the_solver_limit_is_a_failure(tolerance):
+    solver = ConjugateGradient(rtol=1e-13, max_steps=2)
+    loop = run(rough_problem(), solver=solver, tolerance=tolerance, max_iterations=3)
+    assert loop.outcome is Outcome.SOLVER_LIMIT
+    assert not loop.outcome.ok
+    assert [i.inner_iterations for i in loop.history] == [2, 2, 2]
+
+
+def test_the_callback_stops_the_run():
+    numbers = []
+
+    def stop_at_three(iteration):
+        numbers.append(iteration.number)
+        return iteration.number == 3
+
+    loop = run(rough_problem(), tolerance=None, callback=stop_at_three)
+    assert loop.outcome is Outcome.STOPPED
+    assert loop.outcome.ok
+    assert numbers == [1, 2, 3] == [i.number for i in loop.history]
+
+
+@pytest.mark.parametrize("mask", [np.ones((1, 1)), np.eye(4)], ids=["pixel", "diagonal"])
+def test_no_equations(mask):
+    graph = pixel_graph(mask.astype(bool))
+    rays = np.tile([0.0, 0.0, 1.0], (graph.size, 1))
+    loop = run(ray_plane.central_equations(graph, -rays, rays))
+    assert loop.outcome is Outcome.NO_EQUATIONS
+    assert loop.history == ()
+    np.testing.assert_array_equal(loop.x, 0)
+
+
+@pytest.mark.parametrize("good_calls", [0, 2])
+def test_what_is_not_finite_ends_the_run_at_the_last_good_iterate(good_calls):
+    loop = run(rough_problem(), solver=Broken(good_calls, []), tolerance=None)
+    assert loop.outcome is Outcome.NOT_FINITE
+    assert not loop.outcome.ok
+    assert len(loop.history) == good_calls
+    np.testing.assert_array_equal(loop.x, good_calls)
+
+
+def test_the_history_describes_the_iterates():
+    equations = rough_problem()
+    model = EdgeModel(2.0, jumps=True)
+    iterates = [run(equations, tolerance=None, max_iterations=n).x for n in (1, 2, 3)]
+    history = run(equations, tolerance=None, max_iterations=3).history
+    for x, iteration in zip(iterates, history, strict=True):
+        assert iteration.energy == edge_terms(equations, model, x).energy
+        assert iteration.inner_iterations == 1
+        assert iteration.seconds > 0
+    for old, new, iteration in zip(iterates[:-1], iterates[1:], history[1:], strict=True):
+        expected = np.std(new - old) / np.std(new)
+        assert iteration.change == pytest.approx(expected, rel=1e-9)
+    assert history[0].change == pytest.approx(1.0), "the flat start has no relief of its own"
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEED, st.booleans(), st.floats(0.01, 100))
+def test_the_change_ignores_the_scale_and_the_constants_of_the_components(seed, split, scale):
+    rng = np.random.default_rng(seed)
+    mask = np.ones((7, 9), dtype=bool)
+    mask[:, 4] = not split
+    graph = pixel_graph(mask)
+    normals = facing_normals(rng, np.tile([0.0, 0.0, 1.0], (graph.size, 1)))
+    changes = []
+    for size in (1.0, scale):
+        origins = graph.gather(Orthographic(size).origins(7, 9))
+        equations = ray_plane.orthographic_equations(graph, normals, origins)
+        start = size * graph.component_of_node.astype(float)
+        loop = run(equations, start=start, tolerance=None, max_iterations=4)
+        changes.append([i.change for i in loop.history])
+    np.testing.assert_allclose(changes[0], changes[1], rtol=1e-6)
+
+
+def piecewise_scene(seed):
+    """Planes in random patches with random jumps, and random normals next to the jumps."""
+    rng = np.random.default_rng(seed)
+    height, width = 14, 15
+    rays = random_rays(rng, height, width)
+    v, u = np.indices((height, width))
+    labels = (v > rng.integers(2, 12)).astype(int) + 2 * (u > rng.integers(2, 13))
+    labels[(v - 7) ** 2 + (u - 7) ** 2 < rng.integers(4, 20)] = 4
+    depth, normals = np.empty((height, width)), np.empty((height, width, 3))
+    for label in range(5):
+        normal = facing_normals(rng, np.array([0.0, 0.0, 1.0]), 0.3)
+        here = labels == label
+        depth[here] = plane_depth(normal, rays[here], -rng.uniform(1, 3))
+        normals[here] = normal
+    edge = np.zeros((height, width), dtype=bool)
+    for axis in (0, 1):
+        for shift in (1, -1):
+            edge |= labels != np.roll(labels, shift, axis)
+    normals[edge] = facing_normals(rng, rays)[edge]
+    return RayMap(rays), normals, depth
+
+
+@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
+@settings(max_examples=8, deadline=None)
+@given(seed=SEED)
+def test_known_discontinuities_return_the_truth(connectivity, seed):
+    camera, normals, depth = piecewise_scene(seed)
+    method = RayPlane(
+        known_depth=depth,
+        connectivity=connectivity,
+        solver=Dense(),
+        max_iterations=1,
+        tolerance=None,
+    )
+    result = integrate(normals, camera, method=method)
+    expected = np.log(depth) - np.median(np.log(depth))
+    found = np.log(result.depth)
+    if connectivity == "diagonal":
+        # The colours are aligned by a median over jumps: each is exact up to its own constant.
+        for colour in (0, 1):
+            here = np.indices(depth.shape).sum(axis=0) % 2 == colour
+            ratio = found[here] - expected[here]
+            np.testing.assert_allclose(ratio, ratio[0], atol=1e-9)
+    else:
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@settings(max_examples=8, deadline=None)
+@given(SEED)
+def test_known_discontinuities_hold_through_the_iterations(seed):
+    camera, normals, depth = piecewise_scene(seed)
+    method = RayPlane(
+        known_depth=depth,
+        solver=ConjugateGradient(rtol=1e-12),
+        max_iterations=10,
+        tolerance=None,
+    )
+    result = integrate(normals, camera, method=method, on_failure="return")
+    np.testing.assert_allclose(
+        np.log(result.depth), np.log(depth) - np.median(np.log(depth)), atol=1e-8
+    )
+
+
+def test_known_depth_of_another_size_is_refused():
+    camera, normals, depth = piecewise_scene(1)
+    with pytest.raises(InputError, match=r"known_depth has the shape \(13, 15\).*\(14, 15\)"):
+        integrate(normals, camera, method=RayPlane(known_depth=depth[1:]))
+
+
+def test_the_initial_depth_starts_the_run_and_fixes_the_scale():
+    rng = np.random.default_rng(8)
+    rays = random_rays(rng, 9, 10)
+    normal = facing_normals(rng, np.array([0.0, 0.0, 1.0]), 0.4)
+    normals = np.tile(normal, (9, 10, 1))
+    truth = 700.0 * plane_depth(normal, rays)
+    solver = ConjugateGradient(rtol=1e-8)
+    for initial in (truth, truth.astype(np.float32)):
+        method = RayPlane(initial_depth=initial, solver=solver, max_iterations=2, tolerance=None)
+        result = integrate(normals, RayMap(rays), method=method)
+        assert result.history[0].change < 1e-5, "it starts at the solution"
+        np.testing.assert_allclose(result.depth, truth, rtol=1e-6)
+    flat = RayPlane(initial_depth=np.full((9, 10), 700.0), solver=solver)
+    depth = integrate(normals, RayMap(rays), method=flat).depth
+    assert np.median(np.log(depth)) == pytest.approx(np.log(700), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda depth: depth[:, 1:], r"initial_depth has the shape \(9, 9\).*\(9, 10\)"),
+        (lambda depth: np.where(depth > 2, np.nan, depth), "initial_depth is missing at 90 of 90"),
+        (lambda depth: -depth, "initial_depth is missing at 90 of 90.*positive"),
+    ],
+    ids=["shape", "NaN", "negative"],
+)
+def test_an_initial_depth_with_gaps_is_refused(change, words):
+    rays = random_rays(np.random.default_rng(8), 9, 10)
+    normals = -rays
+    method = RayPlane(initial_depth=change(np.full((9, 10), 3.0)))
+    with pytest.raises(InputError, match=words):
+        integrate(normals, RayMap(rays), method=method)
+
+
+def test_an_orthographic_depth_may_start_below_zero():
+    normals = np.tile([0.0, 0.0, -1.0], (5, 6, 1))
+    method = RayPlane(initial_depth=np.full((5, 6), -3.0))
+    np.testing.assert_allclose(integrate(normals, Orthographic(), method=method).depth, -3.0)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "options", "words"),
+    [
+        (RayPlane, {"max_iterations": 0}, "max_iterations is 0; expected at least 1"),
+        (BiNI, {"tolerance": 0.0}, "tolerance is 0.0; expected a positive number"),
+        (RayPlane, {"midpoint": 1.5}, "midpoint is 1.5; expected a fraction"),
+        (Smooth, {"cost_factor": "half"}, "cost_factor is 'half'; expected 'full'"),
+        (RayPlane, {"outlier_threshold": -0.1}, "outlier_threshold is -0.1; expected a positive"),
+    ],
+)
+def test_recipes_refuse_what_makes_no_sense(recipe, options, words):
+    with pytest.raises(InputError, match=words):
+        recipe(**options)
+
+
+def test_the_published_schedules():
+    paper, bini_row = RayPlane.published(), BiNI.published()
+    assert (paper.max_iterations, paper.tolerance, paper.jumps) == (1200, None, True)
+    assert paper.solver == ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1e-5)
+    assert (bini_row.form, bini_row.solver) == ("printed", paper.solver)
+    assert RayPlane.published(150, jumps=False, sharpness=1.0).model == EdgeModel(1.0, jumps=False)
+
+
+def test_the_outlier_threshold_is_refused_for_parallel_rays():
+    normals = np.tile([0.0, 0.0, -1.0], (3, 3, 1))
+    with pytest.raises(InputError, match=r"outlier_threshold.*orthographic.*outlier_ratio"):
+        integrate(normals, Orthographic(), method=RayPlane(outlier_threshold=0.1))

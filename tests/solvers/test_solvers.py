@@ -1,0 +1,229 @@
+"""Every linear solver solves every graph Laplacian; a new one is tested by adding a line."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rayrelief.errors import InputError
+from rayrelief.graph import PixelGraph, pixel_graph
+from rayrelief.solvers.base import Laplacian
+from rayrelief.solvers.conjugate_gradient import BLOCK, ConjugateGradient
+from rayrelief.solvers.dense import Dense
+from reference.random_maps import random_mask
+
+SOLVERS = [
+    ConjugateGradient(rtol=1e-12),
+    Dense(),
+]
+solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
+
+SEED = st.integers(0, 2**32 - 1)
+CONNECTIVITY = st.sampled_from([4, "diagonal", 8])
+# Components of at most one block are solved side by side, larger ones block by block.
+MASKS = {
+    "below one block": np.ones((20, 31), dtype=bool),
+    "one block": np.ones((32, BLOCK // 32), dtype=bool),
+    "above one block": np.ones((46, 47), dtype=bool),
+    "above and below": np.tile(np.arange(80) % 47 != 46, (46, 1)),
+}
+
+
+def random_system(
+    rng: np.random.Generator, graph: PixelGraph, orders_of_magnitude: float
+) -> Laplacian:
+    """Symmetric conductances, spread evenly over so many orders of magnitude."""
+    conductance = np.zeros(graph.neighbours.shape)
+    for d, a, b in graph.edges():
+        if d % 2 == 0:
+            conductance[d, a] = 10 ** rng.uniform(-orders_of_magnitude, 0, len(a))
+            conductance[d ^ 1, b] = conductance[d, a]
+    return Laplacian(graph, conductance)
+
+
+def centred(graph: PixelGraph, x: np.ndarray) -> np.ndarray:
+    """Without the free constant of each component."""
+    means = np.bincount(graph.component_of_node, x) / np.diff(graph.starts)
+    return x - means[graph.component_of_node]
+
+
+def dense_solution(system: Laplacian, rhs: np.ndarray) -> np.ndarray:
+    """Least-squares solution of the matrix that multiplying by unit vectors spells out."""
+    matrix = np.stack([system @ unit for unit in np.eye(system.graph.size)], axis=1)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    return np.linalg.lstsq(matrix, rhs, rcond=None)[0]
+
+
+@solvers
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=SEED,
+    height=st.integers(1, 12),
+    width=st.integers(1, 12),
+    density=st.floats(0, 1),
+    connectivity=CONNECTIVITY,
+)
+def test_agrees_with_the_dense_reference(solver, seed, height, width, density, connectivity):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(random_mask(rng, height, width, density), connectivity)
+    system = random_system(rng, graph, 1)
+    rhs = system @ rng.normal(size=graph.size)
+    solution = solver.prepare(system).solve(rhs, rng.normal(size=graph.size))
+    assert solution.converged
+    np.testing.assert_allclose(
+        centred(graph, solution.x), centred(graph, dense_solution(system, rhs)), atol=1e-8
+    )
+
+
+@solvers
+@settings(max_examples=25, deadline=None)
+@given(seed=SEED, density=st.floats(0.3, 1), connectivity=CONNECTIVITY)
+def test_meets_its_residual_over_twelve_orders_of_magnitude(solver, seed, density, connectivity):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(random_mask(rng, 11, 12, density), connectivity)
+    system = random_system(rng, graph, 12)
+    rhs = system @ rng.normal(size=graph.size)
+    solution = solver.prepare(system).solve(rhs, np.zeros(graph.size))
+    residual = rhs - system @ solution.x
+    for lo, hi in zip(graph.starts[:-1], graph.starts[1:], strict=True):
+        limit = 1e-9 * np.linalg.norm(rhs[lo:hi])
+        assert np.linalg.norm(residual[lo:hi]) <= limit, f"component of {hi - lo} nodes"
+
+
+@solvers
+@pytest.mark.parametrize("name", MASKS)
+def test_solves_graphs_of_any_number_of_blocks(solver, name):
+    graph = pixel_graph(MASKS[name])
+    rng = np.random.default_rng(5)
+    system = random_system(rng, graph, 1)
+    expected = rng.normal(size=graph.size)
+    solution = solver.prepare(system).solve(system @ expected, np.zeros(graph.size))
+    assert solution.converged
+    np.testing.assert_allclose(centred(graph, solution.x), centred(graph, expected), atol=1e-7)
+
+
+@solvers
+@pytest.mark.parametrize("name", MASKS)
+def test_gives_the_same_bits_for_any_number_of_threads(solver, name):
+    graph = pixel_graph(MASKS[name])
+    rng = np.random.default_rng(7)
+    system = random_system(rng, graph, 2)
+    rhs, start = system @ rng.normal(size=graph.size), rng.normal(size=graph.size)
+    before = numba.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 1, min(2, numba.config.NUMBA_NUM_THREADS)):
+            numba.set_num_threads(threads)
+            results.append(solver.prepare(system).solve(rhs, start))
+    finally:
+        numba.set_num_threads(before)
+    assert {result.x.tobytes() for result in results} == {results[0].x.tobytes()}
+    assert {result.steps for result in results} == {results[0].steps}
+
+
+@solvers
+def test_modifies_neither_right_hand_side_nor_start_nor_matrix(solver):
+    rng = np.random.default_rng(3)
+    graph = pixel_graph(random_mask(rng, 50, 50, 0.95))
+    system = random_system(rng, graph, 2)
+    rhs, start = system @ rng.normal(size=graph.size), rng.normal(size=graph.size)
+    arrays = (rhs, start, system.conductance, graph.neighbours)
+    before = [array.copy() for array in arrays]
+    prepared = solver.prepare(system)
+    first = prepared.solve(rhs, start)
+    assert not np.shares_memory(first.x, start)
+    for array, copy in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    # What was prepared serves any number of right-hand sides.
+    np.testing.assert_array_equal(prepared.solve(rhs, start).x, first.x)
+
+
+@solvers
+@pytest.mark.parametrize("connectivity", [4, 8])
+@pytest.mark.parametrize("begin", ["zero", "constant", "random"])
+def test_without_a_right_hand_side_the_solution_is_constant(solver, connectivity, begin):
+    rng = np.random.default_rng(11)
+    graph = pixel_graph(random_mask(rng, 9, 10, 0.6), connectivity)
+    system = random_system(rng, graph, 1)
+    start = {
+        "zero": np.zeros(graph.size),
+        "constant": rng.normal(size=graph.component_count)[graph.component_of_node],
+        "random": rng.normal(size=graph.size),
+    }[begin]
+    solution = solver.prepare(system).solve(np.zeros(graph.size), start)
+    assert solution.converged
+    np.testing.assert_allclose(centred(graph, solution.x), 0, atol=1e-10)
+
+
+@solvers
+def test_isolated_pixels_keep_their_start(solver):
+    mask = np.zeros((5, 5), dtype=bool)
+    mask[::2, ::2] = True
+    graph = pixel_graph(mask)
+    start = np.arange(graph.size, dtype=float)
+    system = Laplacian(graph, np.zeros(graph.neighbours.shape))
+    solution = solver.prepare(system).solve(np.zeros(graph.size), start)
+    assert solution.converged
+    np.testing.assert_array_equal(solution.x, start)
+
+
+@solvers
+def test_conductances_of_zero_split_a_component(solver):
+    graph = pixel_graph(np.ones((1, 6), dtype=bool))
+    conductance = np.zeros(graph.neighbours.shape)
+    conductance[0] = [1, 1, 0, 1, 1, 0]
+    conductance[1] = [0, 1, 1, 0, 1, 1]
+    expected = np.array([0.0, 1.0, 2.0, 5.0, 3.0, 4.0])
+    system = Laplacian(graph, conductance)
+    solution = solver.prepare(system).solve(system @ expected, np.zeros(6))
+    assert solution.converged
+    for part in (slice(0, 3), slice(3, 6)):
+        np.testing.assert_allclose(np.diff(solution.x[part]), np.diff(expected[part]), atol=1e-9)
+
+
+def test_the_step_limit_is_reported():
+    rng = np.random.default_rng(2)
+    for name in ("below one block", "above one block"):
+        graph = pixel_graph(MASKS[name])
+        system = random_system(rng, graph, 2)
+        rhs = system @ rng.normal(size=graph.size)
+        solution = ConjugateGradient(rtol=1e-12, max_steps=3).prepare(system).solve(rhs, 0 * rhs)
+        assert not solution.converged
+        assert solution.steps == 3
+
+
+def test_a_good_start_takes_no_step():
+    rng = np.random.default_rng(2)
+    graph = pixel_graph(MASKS["above one block"])
+    system = random_system(rng, graph, 2)
+    expected = rng.normal(size=graph.size)
+    solution = ConjugateGradient().prepare(system).solve(system @ expected, expected)
+    assert solution.converged
+    assert solution.steps == 0
+    np.testing.assert_array_equal(solution.x, expected)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEED, st.sampled_from([1e-2, 1e-4, 1e-6]))
+def test_conjugate_gradients_stop_at_their_tolerance_for_each_component(seed, rtol):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(random_mask(rng, 20, 20, 0.6))
+    system = random_system(rng, graph, 2)
+    # Components of very different scale: a common tolerance would ignore the small ones.
+    scale = 10.0 ** rng.integers(-6, 6, graph.component_count)
+    rhs = system @ rng.normal(size=graph.size) * scale[graph.component_of_node]
+    solution = ConjugateGradient(rtol=rtol).prepare(system).solve(rhs, np.zeros(graph.size))
+    assert solution.converged
+    residual = rhs - system @ solution.x
+    for lo, hi in zip(graph.starts[:-1], graph.starts[1:], strict=True):
+        assert np.linalg.norm(residual[lo:hi]) <= 1.001 * rtol * np.linalg.norm(rhs[lo:hi])
+
+
+def test_the_dense_solver_refuses_what_would_fill_the_memory():
+    graph = pixel_graph(np.ones((8, 8), dtype=bool))
+    system = Laplacian(graph, graph.exists.astype(float))
+    with pytest.raises(InputError, match=r"64 pixels; expected at most 60.*ConjugateGradient"):
+        Dense(max_nodes=60).prepare(system)
