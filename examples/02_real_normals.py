@@ -45,13 +45,12 @@ with warnings.catch_warnings():
         guess = rayrelief.integrate(normals, camera, mask=truth.mask, on_failure="return")
         print(f"read as {convention:8} mean angle {guess.mean_angle():5.2f} degrees")
 
-# 3. Writers that cut off instead of rounding shift every component by half a step, a false tilt.
-# If yours does (most estimators do), decode it yourself and pass the vectors.
-values = np.floor((vectors + 1) / 2 * 255)
-for name, decoded in (
-    ("v/127.5 - 1", values / 127.5 - 1),
-    ("half a step", (values + 0.5) / 127.5 - 1),
-):
-    unit = decoded / np.linalg.norm(decoded, axis=-1, keepdims=True)
-    bias = (unit - vectors)[truth.mask].mean(axis=0)
-    print(f"decoded by {name:11} mean error of x, y, z: {np.array2string(bias, precision=4)}")
+# 3. Writers that cut off instead of rounding shift every component by half a step: a false tilt. If
+# yours does (see docs/conventions.md), decode the file yourself and pass the vectors.
+exact = vectors[truth.mask]
+values = np.floor((exact + 1) / 2 * 255)
+for name, half in (("as if rounded", 0.0), ("with half a step", 0.5)):
+    decoded = (values + half) / 127.5 - 1
+    decoded /= np.linalg.norm(decoded, axis=-1, keepdims=True)
+    bias = (decoded - exact).mean(axis=0)
+    print(f"decoded {name:16}  mean error of x, y, z:", *(f"{error:+.4f}" for error in bias))

@@ -111,8 +111,8 @@ def test_the_cameras_are_as_wide_as_they_should_be():
 
 
 def test_a_panorama_beyond_180_degrees_comes_back():
-    camera = fisheye(48, 48, 260.0)
-    scene = render([Ellipsoid((0.2, -0.1, 0.3), (2.0, 1.7, 2.2), inside=True)], camera, 48, 48)
+    camera = fisheye(44, 44, 260.0)
+    scene = render([Ellipsoid((0.2, -0.1, 0.3), (2.0, 1.7, 2.2), inside=True)], camera, 44, 44)
     assert (camera.unit[..., 2] < 0).any()
     result = integrate(scene.normals, camera, mask=scene.mask, method=RayPlane(solver=ACCURATE))
     assert result.depth_kind == "distance"
@@ -121,7 +121,7 @@ def test_a_panorama_beyond_180_degrees_comes_back():
 
 
 def test_a_sphere_is_accurate_up_to_its_rim(sphere):
-    result = integrate(sphere.normals, sphere.camera, mask=sphere.mask)
+    result = integrate(sphere.normals, sphere.camera, mask=sphere.mask, threads=1)
     assert result.status.ok
     error = np.abs(misfit(sphere, result.depth))
     rays = sphere.camera.unit_rays(256, 256)
@@ -134,24 +134,25 @@ def test_a_sphere_is_accurate_up_to_its_rim(sphere):
 def test_smooth_and_bini_agree_on_a_smooth_surface(sphere):
     inner = sphere.mask & (-np.sum(sphere.camera.unit_rays(256, 256) * sphere.normals, -1) > 0.5)
     for method in (Smooth(), BiNI(), RayPlane(jumps=False), BiNI(form="printed")):
-        result = integrate(sphere.normals, sphere.camera, mask=inner, method=method)
+        result = integrate(sphere.normals, sphere.camera, mask=inner, method=method, threads=1)
         assert result.status.ok, method
         assert np.nanmean(np.abs(misfit(sphere, result.depth))) < 1e-3, method
 
 
 def test_four_conventions_give_the_same_bits():
     scene = gallery.overlapping_spheres(40, 40)
-    expected = integrate(scene.normals, scene.camera, mask=scene.mask).depth.tobytes()
+    arguments = {"mask": scene.mask, "method": RayPlane(max_iterations=5, tolerance=None)}
+    expected = integrate(scene.normals, scene.camera, **arguments).depth.tobytes()
     for convention in AXIS_SIGNS:
         foreign = from_opencv(scene.normals, convention)
-        result = integrate(to_opencv(foreign, convention), scene.camera, mask=scene.mask)
+        result = integrate(to_opencv(foreign, convention), scene.camera, **arguments)
         assert result.depth.tobytes() == expected, convention
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    scene = gallery.overlapping_spheres(120, 120)
-    assert scene.mask.sum() > 2 * 2048, "the large component takes several blocks"
-    method = RayPlane(max_iterations=5, tolerance=None)
+    scene = gallery.tent(70, 71)
+    assert scene.mask.sum() > 2 * 2048, "more than two blocks, whose sums have an order"
+    method = RayPlane(max_iterations=3, tolerance=None)
     before = numba.get_num_threads()
     results = [
         integrate(scene.normals, scene.camera, mask=scene.mask, method=method, threads=threads)
@@ -207,7 +208,7 @@ def test_islands_have_constants_of_their_own(camera, constant, connectivity):
 def test_the_colours_of_a_diagonal_graph_count_as_one_component(sphere):
     inner = sphere.mask & (-np.sum(sphere.camera.unit_rays(256, 256) * sphere.normals, -1) > 0.6)
     method = RayPlane(connectivity="diagonal", solver=ACCURATE)
-    result = integrate(sphere.normals, sphere.camera, mask=inner, method=method)
+    result = integrate(sphere.normals, sphere.camera, mask=inner, method=method, threads=1)
     assert result.components.count == 1
     assert "component" not in str(result.status)
     assert np.nanmean(np.abs(misfit(sphere, result.depth))) < 1e-3

@@ -22,6 +22,7 @@ from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.solvers.base import Laplacian, Solution
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.dense import Dense
+from rayrelief.synthetic import gallery
 from reference import edge_loop
 from reference.random_maps import facing_normals, plane_depth, random_mask, random_rays
 
@@ -428,6 +429,18 @@ def test_known_discontinuities_hold_through_the_iterations(seed):
     np.testing.assert_allclose(
         np.log(result.depth), np.log(depth) - np.median(np.log(depth)), atol=1e-8
     )
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-12])
+def test_known_discontinuities_between_plateaus_stay_finite(rtol):
+    # Once the weights of the jumps vanish, nothing is left on the right-hand side.
+    scene = gallery.steps(20, 24)
+    assert scene.depth is not None
+    solver = ConjugateGradient(rtol=rtol)
+    method = RayPlane(known_depth=scene.depth, solver=solver, max_iterations=8, tolerance=None)
+    result = integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
+    expected = np.log(scene.depth) - np.median(np.log(scene.depth))
+    np.testing.assert_allclose(np.log(result.depth), expected, atol=rtol)
 
 
 def test_known_depth_of_another_size_is_refused():

@@ -146,6 +146,13 @@ def test_a_plane_has_no_jumps():
     assert (jump_map(result) == 0).all()
 
 
+def test_a_curved_surface_has_no_jumps_away_from_its_rim(sphere):
+    _, result = sphere
+    v, u = np.indices((SIZE, SIZE)) - (SIZE - 1) / 2
+    middle = np.hypot(v, u) < 0.7 * np.sqrt(result.mask.sum() / np.pi)
+    assert (jump_map(result)[middle] == 0).all()
+
+
 def test_a_jump_survives_subsampling():
     depth = stepped_depth(10, 400, 301)
     method = RayPlane(initial_depth=depth, max_iterations=1, tolerance=None)

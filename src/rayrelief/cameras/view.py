@@ -47,9 +47,13 @@ class View:
         """Side of a pixel on a surface that faces the camera, (H, W), in units of depth."""
         if isinstance(self.camera, Orthographic):
             return np.full(depth.shape, self.camera.pixel_size)
-        steps = [
-            np.linalg.norm(np.gradient(self.rays, axis=axis), axis=-1)
-            for axis in (0, 1)
-            if self.rays.shape[axis] > 1
-        ]
-        return depth * np.mean(steps, axis=0) if steps else np.zeros_like(depth)
+        # Means of the steps that exist: at the rim of a ray map some neighbours have no ray.
+        total, count = np.zeros(depth.shape), np.zeros(depth.shape)
+        for axis in (0, 1):
+            step = np.linalg.norm(np.diff(self.rays, axis=axis), axis=-1)
+            for side in ((1, 0), (0, 1)):
+                padding = (side, (0, 0)) if axis == 0 else ((0, 0), side)
+                neighbour = np.pad(step, padding, constant_values=np.nan)
+                count += np.isfinite(neighbour)
+                total += np.nan_to_num(neighbour)
+        return depth * total / np.maximum(count, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rayrelief.errors import RayreliefError
+from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
 
 if TYPE_CHECKING:
     from rayrelief.methods.irls import Iteration
@@ -29,6 +30,8 @@ def plain_errors() -> Iterator[None]:
     """Turn expected failures into one message and an exit code, and warnings into one line each."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
+        # Each time: the same words may be about the next of several folders.
+        warnings.simplefilter("always", IntegrationWarning)
         try:
             yield
         except RayreliefError as error:
@@ -37,9 +40,23 @@ def plain_errors() -> Iterator[None]:
         except MemoryError:
             say("error: not enough memory. Use a smaller mask, or resize the normal map.")
             raise typer.Exit(EXIT_FAILED) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # nobody reads on, as in "| head": typer ends quietly
+                raise
+            say(f"error: {_system_error(error)}")
+            raise typer.Exit(EXIT_FAILED) from None
         except KeyboardInterrupt:
             say("interrupted: files that were being written are not there")
             raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def _system_error(error: OSError) -> FileError:
+    """Say what the system refused, outside of the readers and writers that say it better."""
+    return FileError(
+        f"{error.filename or 'the output'} cannot be used: {error.strerror or error}",
+        expected="a path or a stream that can be read or written",
+        remedy="Check the path, its permissions and the free space",
+    )
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

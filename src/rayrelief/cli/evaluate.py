@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors, progress
+from rayrelief.cli.console import plain_errors, progress, say
 
 
 def evaluate(
@@ -30,7 +30,7 @@ def evaluate(
 ) -> None:
     """Integrate folders that have a ground truth, and print the errors as a table."""
     with plain_errors():
-        import json
+        from rayrelief.cli.report import to_json
 
         recipe = options.build_method(
             method,
@@ -48,7 +48,7 @@ def evaluate(
         }
         rows = [_evaluate_one(path, recipe, reading, threads) for path in paths]
         if as_json:
-            typer.echo(json.dumps(rows, indent=2))
+            typer.echo(to_json(rows))
         else:
             typer.echo(_table(rows))
 
@@ -68,6 +68,8 @@ def _evaluate_one(
             expected="a depth_gt.npz, depth_gt.npy or depth_gt.exr in the folder",
             remedy="Use 'rayrelief integrate' for maps without ground truth",
         )
+    for note in scene.notes:
+        say(f"note: {scene.name}: {note}")
     with progress(f"integrating {scene.name}", recipe.max_iterations) as advance:
         result = integrate(
             scene.normals,

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from dataclasses import asdict, fields, is_dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -50,14 +50,22 @@ def build_report(
         "versions": {
             "python": platform.python_version(),
             "platform": platform.platform(),
-            **{name: version(name) for name in LIBRARIES},
+            **{name: _version(name) for name in LIBRARIES},
         },
     }
 
 
-def to_json(report: dict[str, Any]) -> str:
+def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:
     """Strict JSON: a number that JSON does not have becomes null."""
     return json.dumps(_finite(report), indent=2, allow_nan=False)
+
+
+def _version(name: str) -> str | None:
+    """Version of a library, or None where it was installed under another name."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _digest(scene: Scene) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import typer
 
 from rayrelief.cli.console import progress, say
 from rayrelief.cli.report import build_report, to_json
-from rayrelief.errors import FileError
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import FileError, InputError
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.methods.recipes import Method
@@ -29,10 +31,7 @@ def run_and_write(
     as_json: bool,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
-    if out.exists() and not out.is_dir():
-        raise FileError(
-            f"{out} is a file", expected="a folder for the results", remedy="Choose another -o"
-        )
+    _check_folder(out)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     for note in scene.notes:
@@ -47,9 +46,10 @@ def run_and_write(
             callback=advance,
         )
     seconds["integrate"] = time.perf_counter() - began
-    errors = scene_errors(scene, result)
+    errors = _errors_or_warning(scene, result)
+    truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     began = time.perf_counter()
-    written = _write_files(scene, result, out, depth_formats, mesh_formats)
+    written = _write_files(result, truth, out, depth_formats, mesh_formats)
     seconds["write"] = time.perf_counter() - began
     report = build_report(scene, result, seconds, errors)
     path = out / "report.json"
@@ -75,8 +75,31 @@ def scene_errors(scene: Scene, result: Integration) -> DepthErrors | None:
     return depth_errors(estimate, scene.depth, "scale" if result.camera.central else "shift")
 
 
+def _errors_or_warning(scene: Scene, result: Integration) -> DepthErrors | None:
+    """Errors where they can be had: a ground truth that is no use must not cost the result."""
+    try:
+        return scene_errors(scene, result)
+    except InputError as error:
+        say(f"warning: not compared with the ground truth: {error}")
+        return None
+
+
+def _check_folder(out: Path) -> None:
+    """Raise FileError before a long run rather than after it, if its results have no place."""
+    existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    found = "may not be written to" if existing.is_dir() else "is a file"
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise FileError(
+            f"{existing} {found}", expected="a folder for the results", remedy="Choose another -o"
+        )
+
+
 def _write_files(
-    scene: Scene, result: Integration, out: Path, depth_formats: list[str], mesh_formats: list[str]
+    result: Integration,
+    truth: FloatArray | None,
+    out: Path,
+    depth_formats: list[str],
+    mesh_formats: list[str],
 ) -> list[Path]:
     from rayrelief.cameras.calibration import write_camera
     from rayrelief.cameras.ray_map import RayMap
@@ -94,7 +117,7 @@ def _write_files(
             written.append(out / f"mesh.{suffix}")
             write_mesh(written[-1], mesh)
     written.append(out / "preview.png")
-    write_preview(written[-1], result, truth=scene.depth)
+    write_preview(written[-1], result, truth=truth)
     written.append(out / ("rays.npy" if isinstance(result.camera, RayMap) else "camera.json"))
     write_camera(written[-1], result.camera)
     return written
@@ -117,4 +140,4 @@ def formats(text: str, known: tuple[str, ...], option: str) -> list[str]:
         raise typer.BadParameter(
             f"{option} {text!r}: expected some of {', '.join(known)}, separated by commas, or none"
         )
-    return chosen
+    return list(dict.fromkeys(chosen))

@@ -58,6 +58,13 @@ def aligned(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> Float
             remedy="Check that the ground truth belongs to this map",
         )
     if alignment == "scale":
+        zeros = int((both & ((depth == 0) | (truth == 0))).sum())
+        if zeros:
+            raise InputError(
+                f"{zeros:,} pixels have the depth 0",
+                expected="NaN where a depth is not known",
+                remedy="Set these pixels to NaN, or leave them out of the mask",
+            )
         return depth * np.median(truth[both] / depth[both])
     return depth + np.median(truth[both] - depth[both])
 

@@ -49,9 +49,15 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
             expected="a ground-truth depth along the rays of a central camera",
             remedy="Use a scene with depth_gt",
         )
+    view = View.of(scene.camera, *scene.mask.shape)
+    if scene.depth_kind != view.kind:
+        raise InputError(
+            f"the true depth of the scene {scene.name!r} is of the kind {scene.depth_kind!r}",
+            expected=f"{view.kind!r}, as the rays of its camera have it",
+            remedy="Convert the depth first",
+        )
     inside = scene.mask & np.isfinite(scene.depth)
     normals = scene.normals / np.linalg.norm(scene.normals, axis=-1, keepdims=True)
-    view = View.of(scene.camera, *inside.shape)
     equations = method.equations(pixel_graph(inside, method.connectivity), normals, view)
     graph = equations.graph
     x = np.log(graph.gather(scene.depth))

@@ -25,7 +25,8 @@ class ConjugateGradient:
     Attributes
     ----------
     rtol
-        Stops when |residual| <= rtol |rhs|, for each component on its own.
+        Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
+        component on its own.
     max_steps
         Step limit of one solve.
     diagonal_floor
@@ -61,13 +62,38 @@ class _PreparedConjugateGradient:
             np.searchsorted(-sizes, -BLOCK)
         )  # components are sorted, large ones first
         matrix = (graph.neighbours, self.system.conductance, self.inverse_diagonal)
-        limits = (self.recipe.rtol, self.recipe.max_steps)
+        limits, max_steps = self._limits(rhs, start), self.recipe.max_steps
         for c in range(first_small):
+            lo, hi = graph.starts[c], graph.starts[c + 1]
             steps[c], converged[c] = _solve_by_blocks(
-                *matrix, rhs, x, r, p, q, graph.starts[c], graph.starts[c + 1], *limits
+                *matrix, rhs, x, r, p, q, lo, hi, limits[c], max_steps
             )
-        _solve_small(*matrix, rhs, x, r, p, q, graph.starts, first_small, *limits, steps, converged)
+        _solve_small(
+            *matrix,
+            rhs,
+            x,
+            r,
+            p,
+            q,
+            graph.starts,
+            first_small,
+            limits,
+            max_steps,
+            steps,
+            converged,
+        )
         return Solution(x, int(steps.max(initial=0)), bool(converged.all()))
+
+    def _limits(self, rhs: FloatArray, start: FloatArray) -> FloatArray:
+        """Squared residual at which each component is solved.
+
+        Next to no right-hand side is common: plateaus whose jumps have no weight. There the
+        residual ends in rounding errors of the start, and following these leads to infinity.
+        """
+        rounding = np.finfo(np.float64).eps * start / self.inverse_diagonal
+        squares = (self.recipe.rtol * rhs) ** 2 + rounding**2
+        limits: FloatArray = np.add.reduceat(squares, self.system.graph.starts[:-1])
+        return limits
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
@@ -82,17 +108,16 @@ def _solve_by_blocks(
     q: Any,
     start: int,
     stop: int,
-    rtol: float,
+    limit: float,
     max_steps: int,
 ) -> Any:
     blocks = (stop - start + BLOCK - 1) // BLOCK
-    partial = np.empty((blocks, 3))
+    partial = np.empty((blocks, 2))
     for k in prange(blocks):
         lo = start + k * BLOCK
         hi = min(lo + BLOCK, stop)
         partial[k] = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
-    rr, rz, bb = _ordered_sum(partial)
-    limit = rtol * rtol * (bb if bb > 0.0 else rr)  # no rhs: relative to the start
+    rr, rz = _ordered_sum(partial)
     steps = 0
     while rr > limit and steps < max_steps:
         for k in prange(blocks):
@@ -104,7 +129,7 @@ def _solve_by_blocks(
             lo = start + k * BLOCK
             hi = min(lo + BLOCK, stop)
             partial[k] = _advance(step, inverse, x, r, p, q, lo, hi)
-        rr, new_rz, _ = _ordered_sum(partial)
+        rr, new_rz = _ordered_sum(partial)
         for k in prange(blocks):
             lo = start + k * BLOCK
             hi = min(lo + BLOCK, stop)
@@ -126,23 +151,22 @@ def _solve_small(
     q: Any,
     starts: Any,
     first: int,
-    rtol: float,
+    limits: Any,
     max_steps: int,
     steps: Any,
     converged: Any,
 ) -> None:
     for c in prange(first, len(starts) - 1):
         lo, hi = starts[c], starts[c + 1]
-        rr, rz, bb = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
-        limit = rtol * rtol * (bb if bb > 0.0 else rr)  # no rhs: relative to the start
+        rr, rz = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
         done = 0
-        while rr > limit and done < max_steps:
+        while rr > limits[c] and done < max_steps:
             step = rz / _multiply(neighbours, conductance, p, q, lo, hi)
-            rr, new_rz, _ = _advance(step, inverse, x, r, p, q, lo, hi)
+            rr, new_rz = _advance(step, inverse, x, r, p, q, lo, hi)
             _turn(new_rz / rz, p, q, lo, hi)
             rz = new_rz
             done += 1
-        steps[c], converged[c] = done, rr <= limit
+        steps[c], converged[c] = done, rr <= limits[c]
 
 
 @njit(inline="always", error_model="numpy")
@@ -157,16 +181,12 @@ def _begin(
     lo: int,
     hi: int,
 ) -> Any:
-    """Residual and first direction; returns r.r, r.z and rhs.rhs."""
+    """Residual and first direction; returns r.r and r.z."""
     _multiply(neighbours, conductance, x, r, lo, hi)
     for a in range(lo, hi):
         r[a] = rhs[a] - r[a]
         p[a] = r[a] * inverse[a]
-    return (
-        _dot(r[lo:hi], r[lo:hi]),
-        _dot(r[lo:hi], p[lo:hi]),
-        _dot(rhs[lo:hi], rhs[lo:hi]),
-    )
+    return _dot(r[lo:hi], r[lo:hi]), _dot(r[lo:hi], p[lo:hi])
 
 
 @njit(inline="always", error_model="numpy")
@@ -186,7 +206,7 @@ def _multiply(neighbours: Any, conductance: Any, p: Any, q: Any, lo: int, hi: in
 
 @njit(inline="always", error_model="numpy")
 def _advance(step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
-    """One step along p; leaves the preconditioned residual z in q; returns r.r, r.z and 0."""
+    """One step along p; leaves the preconditioned residual z in q; returns r.r and r.z."""
     x_block, r_block, p_block, q_block = x[lo:hi], r[lo:hi], p[lo:hi], q[lo:hi]
     inverse_block = inverse[lo:hi]
     for i in range(hi - lo):
@@ -194,7 +214,7 @@ def _advance(step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int,
         residual = r_block[i] - step * q_block[i]
         r_block[i] = residual
         q_block[i] = residual * inverse_block[i]
-    return _dot(r_block, r_block), _dot(r_block, q_block), 0.0
+    return _dot(r_block, r_block), _dot(r_block, q_block)
 
 
 @njit(inline="always", error_model="numpy")
@@ -226,9 +246,8 @@ def _dot(left: Any, right: Any) -> float:
 
 @njit(inline="always", error_model="numpy")
 def _ordered_sum(partial: Any) -> Any:
-    first = second = third = 0.0
+    first = second = 0.0
     for k in range(len(partial)):
         first += partial[k, 0]
         second += partial[k, 1]
-        third += partial[k, 2]
-    return first, second, third
+    return first, second

@@ -1,0 +1,119 @@
+"""A small folder to run on, and the command line in this process or in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rayrelief.cli import main
+from rayrelief.conventions import from_opencv
+from rayrelief.io.images import write_png
+from rayrelief.scene import Scene
+from rayrelief.synthetic import gallery
+
+HEIGHT, WIDTH = 24, 32
+PREFIXES = ("note: ", "warning: ", "error: ", "interrupted: ")
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a command ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    def lines(self, prefix: str) -> list[str]:
+        """Lines on stderr that begin with a prefix; nothing but such lines may stand there."""
+        lines = self.err.splitlines()
+        assert all(line.startswith(PREFIXES) for line in lines), self.err
+        return [line for line in lines if line.startswith(prefix)]
+
+    def error(self) -> str:
+        """The one error of a run that failed as it should."""
+        assert self.code == 1, self
+        assert self.out == ""
+        assert "Traceback" not in self.err
+        (line,) = self.lines("error: ")
+        assert "; expected " in line
+        return line
+
+
+def write_layout(folder: Path, scene: Scene) -> Path:
+    """Write a scene of a pinhole in the layout of DiLiGenT: OpenGL axes, 16 bits."""
+    folder.mkdir()
+    vectors = np.where(scene.mask[..., None], from_opencv(scene.normals, "opengl"), 0.0)
+    write_png(folder / "normal_map.png", np.rint((vectors + 1) / 2 * 65535).astype(np.uint16))
+    write_png(folder / "mask.png", (scene.mask * 255).astype(np.uint8))
+    camera = scene.camera
+    K = [[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1]]
+    np.savetxt(folder / "K.txt", np.array(K))
+    np.savez(folder / "depth_gt.npz", depth_gt=scene.depth)
+    return folder
+
+
+@pytest.fixture
+def sphere(tmp_path: Path) -> Path:
+    """Folder of a sphere before nothing."""
+    return write_layout(tmp_path / "sphere", gallery.sphere(HEIGHT, WIDTH))
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Path:
+    """Folder of a slanted plane that fills the picture."""
+    return write_layout(tmp_path / "plane", gallery.plane(HEIGHT, WIDTH))
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Folder for results, not there yet."""
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys) -> Callable[..., Run]:
+    """Run the command in this process; only the exit that a shell would see may leave it."""
+
+    def run_here(*arguments: object) -> Run:
+        monkeypatch.setattr(sys, "argv", ["rayrelief", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return Run(end.value.code or 0, out, err)
+
+    return run_here
+
+
+@pytest.fixture
+def start() -> Callable[..., subprocess.Popen[str]]:
+    """Start the command as a process of its own; whatever still runs at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start_process(*arguments: object, **options: object) -> subprocess.Popen[str]:
+        code = "from rayrelief.cli import main; main()"
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "FORCE_COLOR": "1"}
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            env=environment,
+            text=True,
+            **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options),
+        )
+        started.append(process)
+        return process
+
+    yield start_process
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()

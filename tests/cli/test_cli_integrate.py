@@ -1,0 +1,316 @@
+"""rayrelief integrate: its files, its report, and that every option arrives."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from importlib.metadata import PackageNotFoundError
+
+import numpy as np
+import pytest
+
+from rayrelief.cameras.calibration import read_camera
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.ray_map import RayMap
+from rayrelief.cli.integrate import integrate as integrate_command
+from rayrelief.cli.options import MethodName, build_method
+from rayrelief.conventions import from_opencv, to_opencv
+from rayrelief.datasets.folder import read_scene
+from rayrelief.integration import integrate
+from rayrelief.io.depth import read_depth, write_depth
+from rayrelief.io.images import read_image
+from rayrelief.methods.recipes import BiNI, RayPlane
+from rayrelief.synthetic.gallery import plane as plane_scene
+
+ONE_THREAD = ("--threads", 1)
+BARE = (*ONE_THREAD, "--depth-format", "none", "--mesh-format", "none")
+
+
+def strict_json(text):
+    def refuse(constant):
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def read_report(out):
+    return strict_json((out / "report.json").read_text(encoding="utf-8"))
+
+
+# Files and report
+
+
+def test_files_and_summary(run, sphere, out):
+    ended = run("integrate", sphere, "-o", out, *ONE_THREAD)
+    assert ended.code == 0
+    names = ["camera.json", "depth.npy", "mesh.ply", "preview.png", "report.json"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    assert all(str(out / name) in ended.out for name in names)
+    assert "MADE (median scale)" in ended.out
+    assert len(ended.lines("note: ")) == 4
+    assert ended.err.count("\n") == 4
+
+
+def test_depth_is_that_of_the_library_bit_for_bit(run, sphere, out):
+    run("integrate", sphere, "-o", out, *ONE_THREAD)
+    scene = read_scene(sphere)
+    expected = integrate(scene.normals, scene.camera, mask=scene.mask)
+    np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
+
+
+def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out):
+    run("integrate", sphere, "-o", out, *ONE_THREAD)
+    report, scene = read_report(out), read_scene(sphere)
+    digest = hashlib.sha256(scene.normals.tobytes() + scene.mask.tobytes()).hexdigest()
+    assert report["input"] == {"size": [32, 24], "sha256": digest, "notes": list(scene.notes)}
+    assert report["method"]["type"] == "RayPlane"
+    assert report["method"]["sharpness"] == RayPlane().sharpness
+    assert report["method"]["solver"]["rtol"] == RayPlane().solver.rtol
+    assert report["camera"]["type"] == "Pinhole"
+    assert report["status"]["ok"]
+    assert report["status"]["outcome"] == "converged"
+    assert [entry["number"] for entry in report["history"]] == [
+        *range(1, 1 + len(report["history"]))
+    ]
+    assert report["history"][-1]["change"] < RayPlane().tolerance
+    assert set(report["seconds"]) == {"integrate", "write"}
+    assert report["components"] == [int(scene.mask.sum())]
+    assert report["errors"]["alignment"] == "scale"
+    assert report["errors"]["re"] < 1.0
+    assert {"python", "platform", "numpy", "scipy", "numba"} <= set(report["versions"])
+
+
+def test_report_of_two_runs_differs_only_in_its_times(run, sphere, out):
+    def timeless(report):
+        for entry in (report, *report["history"]):
+            del entry["seconds"]
+        return report
+
+    run("integrate", sphere, "-o", out / "first", *ONE_THREAD)
+    run("integrate", sphere, "-o", out / "second")
+    first, second = (timeless(read_report(out / name)) for name in ("first", "second"))
+    assert first == second
+
+
+def test_report_of_a_library_that_has_another_name(run, plane, out, monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("rayrelief.cli.report.version", missing)
+    assert run("integrate", plane, "-o", out, *BARE).code == 0
+    assert read_report(out)["versions"]["numpy"] is None
+
+
+def test_json_alone_on_stdout(run, sphere, out):
+    ended = run("integrate", sphere, "-o", out, "--json", *ONE_THREAD)
+    printed = strict_json(ended.out)
+    assert printed.pop("files") == [
+        str(out / name)
+        for name in ("depth.npy", "mesh.ply", "preview.png", "camera.json", "report.json")
+    ]
+    assert printed == read_report(out)
+    assert ended.lines("note: ")
+
+
+def test_numbers_that_json_does_not_have_become_null(run, plane, out):
+    ended = run("integrate", plane, "-o", out, "--camera", "orthographic", "--json", *BARE)
+    errors = strict_json(ended.out)["errors"]
+    assert errors["alignment"] == "shift"
+    assert errors["re"] is None
+    assert errors["era"] is None
+
+
+def test_formats_with_commas(run, sphere, out):
+    chosen = ("--depth-format", "npy, .NPZ,exr,png,npy", "--mesh-format", "ply,obj,glb,stl")
+    ended = run("integrate", sphere, "-o", out, "--json", *chosen, *ONE_THREAD)
+    depths = [out / f"depth.{suffix}" for suffix in ("npy", "npz", "exr", "png")]
+    meshes = [out / f"mesh.{suffix}" for suffix in ("ply", "obj", "glb", "stl")]
+    assert strict_json(ended.out)["files"][:8] == [str(path) for path in (*depths, *meshes)]
+    assert all(path.stat().st_size > 0 for path in meshes)
+    exact = np.load(depths[0])
+    for path in depths[1:]:
+        depth, kind = read_depth(path)
+        assert kind == "z"
+        np.testing.assert_allclose(depth, exact, rtol=1e-5)
+
+
+def test_formats_none(run, plane, out):
+    run("integrate", plane, "-o", out, *BARE)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "camera.json",
+        "preview.png",
+        "report.json",
+    ]
+
+
+def test_second_run_replaces_the_first(run, sphere, out):
+    for iterations in (1, 3):
+        run("integrate", sphere, "-o", out, "--max-iterations", iterations, *ONE_THREAD)
+        assert len(read_report(out)["history"]) == iterations
+    assert len(list(out.iterdir())) == 5
+
+
+def test_mask_option_goes_before_the_folder(run, sphere, out):
+    mask = np.zeros((24, 32), np.bool_)
+    mask[10:14, 12:20] = True
+    np.save(out.parent / "inside.npy", mask)
+    ended = run("integrate", sphere, "-o", out, "--mask", out.parent / "inside.npy", *ONE_THREAD)
+    assert ended.code == 0
+    np.testing.assert_array_equal(np.isfinite(np.load(out / "depth.npy")), mask)
+
+
+@pytest.mark.parametrize("convention", ["opengl", "opencv", "dsine", "directx"])
+def test_single_file_in_any_convention(run, plane, out, convention):
+    normals = to_opencv(np.where(True, read_scene(plane).normals, 0.0), "opencv")
+    path = out.parent / "map.npy"
+    np.save(path, from_opencv(normals, convention))
+    ended = run(
+        *("integrate", path, "-o", out, "--convention", convention),
+        *("--camera", plane / "K.txt", *ONE_THREAD),
+    )
+    assert ended.code == 0
+    expected = integrate(normals, read_scene(plane).camera)
+    np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
+
+
+# Ground truth
+
+
+def test_truth_of_another_kind_is_compared_but_not_drawn(run, plane, out):
+    truth = plane_scene(24, 32)
+    length = np.linalg.norm(truth.camera.rays(24, 32), axis=-1)
+    (plane / "depth_gt.npz").unlink()
+    run("integrate", plane, "-o", out / "without", *BARE)
+    write_depth(plane / "depth_gt.npz", truth.depth * length, "distance")
+    run("integrate", plane, "-o", out / "with", *BARE)
+    assert read_report(out / "with")["errors"]["re"] < 1e-3
+    np.testing.assert_array_equal(
+        read_image(out / "with" / "preview.png"), read_image(out / "without" / "preview.png")
+    )
+
+
+def test_truth_that_is_no_use_does_not_cost_the_result(run, sphere, out):
+    np.savez(sphere / "depth_gt.npz", depth_gt=np.full((24, 32), np.nan))
+    ended = run("integrate", sphere, "-o", out, *ONE_THREAD)
+    assert ended.code == 0
+    (warning,) = ended.lines("warning: ")
+    assert "not compared with the ground truth: no pixel has both" in warning
+    assert read_report(out)["errors"] is None
+    assert len(list(out.iterdir())) == 5
+
+
+# Options of the method
+
+OPTIONS = [
+    ("method", ("--method", "bini"), {"type": "BiNI"}),
+    ("method", ("--method", "smooth"), {"type": "Smooth", "max_iterations": 1}),
+    ("published", ("--published",), {"max_iterations": 1200, "tolerance": None}),
+    ("published", ("--published", "--max-iterations", 7), {"max_iterations": 7}),
+    ("published", ("--published", "--method", "bini"), {"type": "BiNI", "form": "printed"}),
+    ("max_iterations", ("--max-iterations", 3), {"max_iterations": 3}),
+    ("tolerance", ("--tolerance", 0.02), {"tolerance": 0.02}),
+    ("tolerance", ("--tolerance", 0), {"tolerance": None}),
+    ("connectivity", ("--connectivity", "4"), {"connectivity": 4}),
+    ("connectivity", ("--connectivity", "8"), {"connectivity": 8}),
+    ("connectivity", ("--connectivity", "diagonal"), {"connectivity": "diagonal"}),
+    ("sharpness", ("--sharpness", 1.5), {"sharpness": 1.5}),
+    ("sharpness", ("--method", "bini", "--sharpness", 3), {"sharpness": 3.0}),
+    ("jumps", ("--no-jumps",), {"jumps": False}),
+    ("jumps", ("--jumps",), {"jumps": True}),
+    ("activation_slope", ("--activation-slope", 40), {"activation_slope": 40.0}),
+    ("activation_threshold", ("--activation-threshold", 0.3), {"activation_threshold": 0.3}),
+    ("midpoint", ("--midpoint", 0.4), {"midpoint": 0.4}),
+    ("outlier_threshold", ("--outlier-threshold", 0.1), {"outlier_threshold": 0.1}),
+    ("facing_away", ("--facing-away", "drop"), {"preprocessing.facing_away": "drop"}),
+    ("facing_away", ("--facing-away", "keep"), {"preprocessing.facing_away": "keep"}),
+    ("facing_away", ("--facing-away", "average"), {"preprocessing.facing_away": "average"}),
+    ("outlier_ratio", ("--outlier-ratio", 0.75), {"preprocessing.outlier_ratio": 0.75}),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"), [case[1:] for case in OPTIONS], ids=lambda value: str(value)
+)
+def test_option_arrives_in_the_method(run, plane, out, options, fields):
+    ended = run("integrate", plane, "-o", out, *options, *BARE)
+    assert ended.code == 0
+    method = read_report(out)["method"]
+    for name, value in fields.items():
+        place = method
+        for key in name.split("."):
+            place = place[key]
+        assert place == value
+
+
+def test_no_option_of_the_method_is_left_out_above():
+    others = {"path", "out", "convention", "camera", "fov", "mask", "k_order"}
+    others |= {"depth_format", "mesh_format", "threads", "as_json"}
+    assert set(inspect.signature(integrate_command).parameters) - others == {
+        case[0] for case in OPTIONS
+    }
+
+
+def test_method_without_options_is_the_recipe_of_the_library():
+    assert build_method(MethodName.RAY_PLANE, published=False) == RayPlane()
+    assert build_method(MethodName.RAY_PLANE, published=True) == RayPlane.published()
+    assert build_method(MethodName.BINI, published=True) == BiNI.published()
+
+
+# Cameras
+
+
+@pytest.mark.parametrize(
+    ("options", "camera"),
+    [
+        (("--camera", "40,41,15.25,11.5"), Pinhole(40.0, 41.0, 15.25, 11.5)),
+        (("--fov", 45), Pinhole.from_fov(45.0, 24, 32)),
+        (("--camera", "orthographic"), Orthographic(1.0, cx=15.5, cy=11.5)),
+        (("--camera", "orthographic:0.1"), Orthographic(0.1, cx=15.5, cy=11.5)),
+    ],
+    ids=lambda value: str(value),
+)
+def test_camera_of_an_option(run, plane, out, options, camera):
+    ended = run("integrate", plane, "-o", out, *options, *ONE_THREAD)
+    assert ended.code == 0
+    assert read_camera(out / "camera.json")[0] == camera
+    expected = integrate(read_scene(plane).normals, camera)
+    np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
+
+    again = run("integrate", plane, "-o", out / "2", "--camera", out / "camera.json", *ONE_THREAD)
+    assert again.code == 0
+    np.testing.assert_array_equal(np.load(out / "2" / "depth.npy"), expected.depth)
+
+
+def test_camera_of_rays_comes_back_as_rays(run, plane, out):
+    rays = Pinhole(40.0, 41.0, 15.25, 11.5).rays(24, 32)
+    np.save(out.parent / "rays_in.npy", rays)
+    run("integrate", plane, "-o", out, "--camera", out.parent / "rays_in.npy", *ONE_THREAD)
+    expected = integrate(read_scene(plane).normals, RayMap(rays))
+    np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
+
+    assert not (out / "camera.json").exists()
+    run("integrate", plane, "-o", out / "2", "--camera", out / "rays.npy", *ONE_THREAD)
+    np.testing.assert_allclose(np.load(out / "2" / "depth.npy"), expected.depth, rtol=1e-9)
+
+
+def test_order_of_k_txt(run, plane, out):
+    K = np.loadtxt(plane / "K.txt")
+    camera = Pinhole(K[1, 1], K[0, 0], K[1, 2], 23 - K[0, 2])
+    run("integrate", plane, "-o", out, "--k-order", "legacy", *ONE_THREAD)
+    assert read_camera(out / "camera.json")[0] == camera
+
+
+# Warnings
+
+
+def test_warning_is_one_line(run, sphere, out):
+    ended = run("integrate", sphere, "-o", out, "--max-iterations", 1, *ONE_THREAD)
+    assert ended.code == 0
+    (warning,) = ended.lines("warning: ")
+    assert "iteration limit" in warning
+    assert "raise max_iterations" in warning
+    status = read_report(out)["status"]
+    assert not status["ok"]
+    assert status["outcome"] == "iteration_limit"
