@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from rayrelief.errors import InputError
-from rayrelief.graph import STEPS, pixel_graph
+from rayrelief.graph import STEPS, Connectivity, pixel_graph
 from reference.random_maps import random_mask
 
 SEED = st.integers(0, 2**32 - 1)
-CONNECTIVITIES = (4, "diagonal", 8)
+CONNECTIVITIES: tuple[Connectivity, ...] = (4, "diagonal", 8)
 
 
 def spiral(size: int) -> np.ndarray:
@@ -57,7 +57,7 @@ MASKS = st.one_of(
     st.sampled_from(list(SHAPES.values())),
     st.builds(
         lambda seed, height, width, density: random_mask(
-            np.random.default_rng(seed), height, width, density
+            np.random.default_rng(seed), height, width, density=density
         ),
         SEED,
         st.integers(1, 12),

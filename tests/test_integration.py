@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numba
 import numpy as np
@@ -141,7 +142,10 @@ def test_smooth_and_bini_agree_on_a_smooth_surface(sphere):
 
 def test_four_conventions_give_the_same_bits():
     scene = gallery.overlapping_spheres(40, 40)
-    arguments = {"mask": scene.mask, "method": RayPlane(max_iterations=5, tolerance=None)}
+    arguments: dict[str, Any] = {
+        "mask": scene.mask,
+        "method": RayPlane(max_iterations=5, tolerance=None),
+    }
     expected = integrate(scene.normals, scene.camera, **arguments).depth.tobytes()
     for convention in AXIS_SIGNS:
         foreign = from_opencv(scene.normals, convention)
@@ -229,7 +233,7 @@ def test_colours_are_joined_through_small_bridges_and_sorted_by_size():
 def test_what_to_do_about_a_failure():
     scene = gallery.sphere(24, 24)
     method = RayPlane(max_iterations=1)
-    arguments = {"mask": scene.mask, "method": method}
+    arguments: dict[str, Any] = {"mask": scene.mask, "method": method}
     with pytest.warns(IntegrationWarning, match=r"iteration limit.*raise max_iterations"):
         warned = integrate(scene.normals, scene.camera, **arguments)
     with pytest.raises(IntegrationError, match=r"iteration limit.*Raise max_iterations"):

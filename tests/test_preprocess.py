@@ -228,7 +228,7 @@ def test_the_outlier_rule_is_that_of_a_plain_loop(seed, ratio, width, fraction):
     np.testing.assert_allclose(unit[mask & ~odd], normals[mask & ~odd], rtol=1e-12)
 
 
-def turned_away(fraction, count=1000):
+def turned_away(fraction: float, count: int = 1000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A map of which exactly this fraction faces away."""
     rays = np.tile([0.0, 0.0, 1.0], (1, count, 1))
     normals = -rays

@@ -47,7 +47,7 @@ def brute_force(inside, cut_right, cut_down):
 def test_faces_are_oriented_towards_the_camera(seed, height, width, unit, rough):
     rng = np.random.default_rng(seed)
     rays = random_rays(rng, height, width, unit=unit)
-    inside = random_mask(rng, height, width, 0.8)
+    inside = random_mask(rng, height, width, density=0.8)
     depth = rng.uniform(1, 4, (height, width)) if rough else np.ones((height, width))
     mesh = grid_mesh(depth[..., None] * rays, inside, *no_cuts(inside.shape))
     first, second, third = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
@@ -65,7 +65,7 @@ def test_faces_are_oriented_towards_the_camera(seed, height, width, unit, rough)
 @given(SEED, st.integers(1, 7), st.integers(1, 7), st.floats(0, 1), st.floats(0, 0.5))
 def test_every_block_holds_as_many_faces_as_it_can(seed, height, width, density, cut_density):
     rng = np.random.default_rng(seed)
-    inside = random_mask(rng, height, width, density)
+    inside = random_mask(rng, height, width, density=density)
     cut_right, cut_down = rng.random((2, height, width)) < cut_density
     points = rng.normal(size=(height, width, 3))
     mesh = grid_mesh(points, inside, cut_right, cut_down)

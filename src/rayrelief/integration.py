@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from typing import Any, Literal
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -21,12 +19,9 @@ from rayrelief.methods.irls import Callback, iterate
 from rayrelief.methods.recipes import Method, RayPlane
 from rayrelief.preprocess import PreprocessReport, prepare_normals
 from rayrelief.result import Integration, SolvedState
+from rayrelief.threads import kernel_threads
 
 OnFailure = Literal["raise", "warn", "return"]
-
-# numba's thread count is one number for the process, and some of its threading layers must not be
-# entered twice at a time: runs started from several Python threads take turns.
-_ONE_AT_A_TIME = threading.Lock()
 
 
 def integrate(
@@ -83,21 +78,16 @@ def integrate(
     unit, inside, report = prepare_normals(array, inside, view.rays, method.preprocessing)
     equations = method.equations(pixel_graph(inside, method.connectivity), unit, view)
     start = _start(method, equations)
-    with _ONE_AT_A_TIME:
-        before = numba.get_num_threads()
-        numba.set_num_threads(_checked_threads(threads))
-        try:
-            loop = iterate(
-                equations,
-                method.model,
-                method.solver,
-                start=start,
-                max_iterations=method.max_iterations,
-                tolerance=method.tolerance,
-                callback=callback,
-            )
-        finally:
-            numba.set_num_threads(before)
+    with kernel_threads(threads, equations.graph.size):
+        loop = iterate(
+            equations,
+            method.model,
+            method.solver,
+            start=start,
+            max_iterations=method.max_iterations,
+            tolerance=method.tolerance,
+            callback=callback,
+        )
     x, components = fix_constants(equations.graph, loop.x, start)
     result = Integration(
         depth=equations.graph.scatter(np.exp(x) if equations.unknown == "log-depth" else x),
@@ -181,17 +171,6 @@ def _checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArr
             remedy="Check that the mask is not inverted",
         )
     return array
-
-
-def _checked_threads(threads: int | None) -> int:
-    available = int(numba.config.NUMBA_NUM_THREADS)
-    if threads is None:
-        return available
-    if threads < 1:
-        raise InputError(
-            f"threads is {threads}", expected="at least 1", remedy="Leave it out for all cores"
-        )
-    return min(threads, available)
 
 
 def _notes(

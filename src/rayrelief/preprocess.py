@@ -48,6 +48,12 @@ class Preprocessing:
                 expected="'keep', 'average' or 'drop'",
                 remedy="Leave it out to keep such normals and be warned of many",
             )
+        if self.outlier_ratio is not None and not self.outlier_ratio > 0:
+            raise InputError(
+                f"outlier_ratio is {self.outlier_ratio}",
+                expected="a positive fraction, or None",
+                remedy="The paper uses 0.75",
+            )
         for name in ("average_window", "outlier_window"):
             width = getattr(self, name)
             if width < 3 or width % 2 == 0:

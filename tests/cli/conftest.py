@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +22,15 @@ from rayrelief.synthetic import gallery
 
 HEIGHT, WIDTH = 24, 32
 PREFIXES = ("note: ", "warning: ", "error: ", "interrupted: ")
+
+
+def strict_json(text: str) -> Any:
+    """Content of JSON without the numbers that only Python knows."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,10 @@ class Run:
         lines = self.err.splitlines()
         assert all(line.startswith(PREFIXES) for line in lines), self.err
         return [line for line in lines if line.startswith(prefix)]
+
+    def json(self) -> Any:
+        """What stands on stdout, which must be JSON and nothing else."""
+        return strict_json(self.out)
 
     def error(self) -> str:
         """The one error of a run that failed as it should."""
@@ -75,6 +90,12 @@ def plane(tmp_path: Path) -> Path:
 def out(tmp_path: Path) -> Path:
     """Folder for results, not there yet."""
     return tmp_path / "results"
+
+
+@pytest.fixture
+def read_report() -> Callable[[Path], Any]:
+    """Reader of the report in a folder of results."""
+    return lambda folder: strict_json((folder / "report.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.errors import InputError
 from rayrelief.formulation.ray_plane import (
     AdaptiveMidpoint,
+    CostFactor,
     central_equations,
     lambda_of,
     midpoint_rays,
@@ -171,13 +172,20 @@ def test_gamma_follows_its_definition(seed, unit, connectivity, weight_constant)
             focal[d, a] = np.linalg.norm(u_b - u_a) / np.linalg.norm(rays[b] - rays[a])
             full[d, a] = focal[d, a] * cosine[d, a]
     expected_weight = full if weight_constant is None else weight_constant * cosine
-    for factor, expected in (("full", full), ("cosine", cosine), ("focal", focal)):
+    factors: dict[CostFactor, np.ndarray] = {"full": full, "cosine": cosine, "focal": focal}
+    for factor, expected in factors.items():
         equations = central_equations(
             graph, normals, rays, cost_factor=factor, weight_constant=weight_constant
         )
         assert equations.left_out == 0
         np.testing.assert_allclose(equations.gamma, expected, rtol=1e-12, err_msg=factor)
         np.testing.assert_allclose(equations.gamma_weight, expected_weight, rtol=1e-12)
+
+
+def log_omega_at(lambda_m, n_a, n_b, tau_a, tau_b):
+    """log omega, infinite where there is none."""
+    value = omega(n_a, n_b, tau_a, tau_b, midpoint_rays(tau_a, tau_b, lambda_m))
+    return np.log(value) if value > 0 else np.inf
 
 
 @settings(max_examples=60, deadline=None)
@@ -190,15 +198,11 @@ def test_the_outlier_filter_takes_the_sample_closest_to_one(seed, threshold, sam
     here = np.argsort(filtered.graph.pixels)[np.searchsorted(np.sort(graph.pixels), graph.pixels)]
     for d, nodes, neighbours in graph.edges():
         for a, b in zip(nodes, neighbours, strict=True):
-            n_a, n_b, tau_a, tau_b = normals[a], normals[b], rays[a], rays[b]
-
-            def at(lambda_m, args=(n_a, n_b, tau_a, tau_b)):
-                value = omega(*args, midpoint_rays(args[2], args[3], lambda_m))
-                return np.log(value) if value > 0 else np.inf
-
-            expected = at(0.5)
+            ends = normals[a], normals[b], rays[a], rays[b]
+            expected = log_omega_at(0.5, *ends)
             if abs(expected) > np.log(1 + threshold):
-                candidates = [expected, *(at(s) for s in np.linspace(0, 1, samples))]
+                lambdas = np.linspace(0, 1, samples)
+                candidates = [expected, *(log_omega_at(s, *ends) for s in lambdas)]
                 expected = min(candidates, key=abs)
             left_out = filtered.graph.neighbours[d, here[a]] == here[a]
             assert left_out == np.isinf(expected)
@@ -291,7 +295,12 @@ def test_orthographic_gamma_follows_its_definition(seed, connectivity, weight_co
     origins = graph.gather(Orthographic(pixel_size).origins(5, 6))
     cosine = np.where(graph.exists, normals[:, 2], 0.0)
     focal = np.where(graph.exists, 1 / pixel_size, 0.0)
-    for factor, expected in (("full", focal * cosine), ("cosine", cosine), ("focal", focal)):
+    factors: dict[CostFactor, np.ndarray] = {
+        "full": focal * cosine,
+        "cosine": cosine,
+        "focal": focal,
+    }
+    for factor, expected in factors.items():
         equations = orthographic_equations(
             graph, normals, origins, cost_factor=factor, weight_constant=weight_constant
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ from reference.random_maps import facing_normals, plane_depth, random_mask, rand
 
 SEED = st.integers(0, 2**32 - 1)
 SIZE = (6, 7)
+Builders = tuple[Callable[..., EdgeEquations], Callable[..., list[edge_loop.Edge]]]
 FORMULATIONS = ["ray_plane", "bini", "orthographic"]
 CONNECTIVITIES = [4, "diagonal", 8]
 every_case = pytest.mark.parametrize(
@@ -61,11 +63,14 @@ class Problem:
         else:
             places = random_rays(rng, *SIZE, unit=bool(rng.integers(2)))
             normals = facing_normals(rng, places)
-        build, build_reference = {
+        builders: dict[
+            str, tuple[Callable[..., EdgeEquations], Callable[..., list[edge_loop.Edge]]]
+        ] = {
             "ray_plane": (ray_plane.central_equations, edge_loop.ray_plane_edges),
             "bini": (bini.central_equations, edge_loop.bini_edges),
             "orthographic": (ray_plane.orthographic_equations, edge_loop.orthographic_edges),
-        }[formulation]
+        }
+        build, build_reference = builders[formulation]
         equations = build(graph, graph.gather(normals), graph.gather(places))
         return cls(equations, build_reference(mask, normals, places, connectivity), mask, rng)
 
@@ -90,8 +95,8 @@ class Problem:
         array = np.zeros(self.graph.neighbours.shape)
         for d, nodes, neighbours in self.graph.edges():
             for a, b in zip(nodes, neighbours, strict=True):
-                ends = (divmod(int(self.graph.pixels[i]), SIZE[1]) for i in (a, b))
-                array[d, a] = values[tuple(ends)]
+                at_a, at_b = (divmod(int(self.graph.pixels[i]), SIZE[1]) for i in (a, b))
+                array[d, a] = values[at_a, at_b]
         return array
 
 
@@ -195,7 +200,7 @@ def test_a_run_from_a_flat_start_is_that_of_the_reference(formulation, connectiv
 def test_the_argument_of_the_logarithm_stays_positive_in_every_iteration(seed, k, q):
     rng = np.random.default_rng(seed)
     rays = random_rays(rng, 12, 13)
-    graph = pixel_graph(random_mask(rng, 12, 13, 0.9))
+    graph = pixel_graph(random_mask(rng, 12, 13, density=0.9))
     normals = facing_normals(rng, rays, spread=1.6)
     equations = ray_plane.central_equations(graph, graph.gather(normals), graph.gather(rays))
     seen = []

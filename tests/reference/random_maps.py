@@ -8,7 +8,7 @@ from rayrelief.cameras.base import pixel_grid
 
 
 def random_mask(
-    rng: np.random.Generator, height: int, width: int, density: float = 0.7
+    rng: np.random.Generator, height: int, width: int, *, density: float = 0.7
 ) -> np.ndarray:
     """Pixels at random, at least one of them."""
     mask = rng.random((height, width)) < density

@@ -68,7 +68,7 @@ def dense_solution(system: Laplacian, rhs: np.ndarray) -> np.ndarray:
 )
 def test_agrees_with_the_dense_reference(solver, seed, height, width, density, connectivity):
     rng = np.random.default_rng(seed)
-    graph = pixel_graph(random_mask(rng, height, width, density), connectivity)
+    graph = pixel_graph(random_mask(rng, height, width, density=density), connectivity)
     system = random_system(rng, graph, 1)
     rhs = system @ rng.normal(size=graph.size)
     solution = solver.prepare(system).solve(rhs, rng.normal(size=graph.size))
@@ -83,7 +83,7 @@ def test_agrees_with_the_dense_reference(solver, seed, height, width, density, c
 @given(seed=SEED, density=st.floats(0.3, 1), connectivity=CONNECTIVITY)
 def test_meets_its_residual_over_twelve_orders_of_magnitude(solver, seed, density, connectivity):
     rng = np.random.default_rng(seed)
-    graph = pixel_graph(random_mask(rng, 11, 12, density), connectivity)
+    graph = pixel_graph(random_mask(rng, 11, 12, density=density), connectivity)
     system = random_system(rng, graph, 12)
     rhs = system @ rng.normal(size=graph.size)
     solution = solver.prepare(system).solve(rhs, np.zeros(graph.size))
@@ -127,7 +127,7 @@ def test_gives_the_same_bits_for_any_number_of_threads(solver, name):
 @solvers
 def test_modifies_neither_right_hand_side_nor_start_nor_matrix(solver):
     rng = np.random.default_rng(3)
-    graph = pixel_graph(random_mask(rng, 50, 50, 0.95))
+    graph = pixel_graph(random_mask(rng, 50, 50, density=0.95))
     system = random_system(rng, graph, 2)
     rhs, start = system @ rng.normal(size=graph.size), rng.normal(size=graph.size)
     arrays = (rhs, start, system.conductance, graph.neighbours)
@@ -146,7 +146,7 @@ def test_modifies_neither_right_hand_side_nor_start_nor_matrix(solver):
 @pytest.mark.parametrize("begin", ["zero", "constant", "random"])
 def test_without_a_right_hand_side_the_solution_is_constant(solver, connectivity, begin):
     rng = np.random.default_rng(11)
-    graph = pixel_graph(random_mask(rng, 9, 10, 0.6), connectivity)
+    graph = pixel_graph(random_mask(rng, 9, 10, density=0.6), connectivity)
     system = random_system(rng, graph, 1)
     start = {
         "zero": np.zeros(graph.size),
@@ -232,7 +232,7 @@ def test_a_good_start_takes_no_step():
 @given(SEED, st.sampled_from([1e-2, 1e-4, 1e-6]))
 def test_conjugate_gradients_stop_at_their_tolerance_for_each_component(seed, rtol):
     rng = np.random.default_rng(seed)
-    graph = pixel_graph(random_mask(rng, 20, 20, 0.6))
+    graph = pixel_graph(random_mask(rng, 20, 20, density=0.6))
     system = random_system(rng, graph, 2)
     # Components of very different scale: a common tolerance would ignore the small ones.
     scale = 10.0 ** rng.integers(-6, 6, graph.component_count)

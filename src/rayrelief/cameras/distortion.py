@@ -193,9 +193,22 @@ class RationalDistortion:
 
     @cached_property
     def _folded_before(self) -> FloatArray:
-        """Greatest q that is folded at each of SEARCH_RADII or before it."""
+        """Greatest q that is folded at each of SEARCH_RADII or before it.
+
+        A fold that opens and closes between two radii shows as a maximum of q between them, which
+        a parabola through three radii finds.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.maximum.accumulate(self._folded_at(SEARCH_RADII))
+            folded = self._folded_at(SEARCH_RADII)
+        middle = np.flatnonzero(
+            (folded[1:-1] > folded[:-2])
+            & (folded[1:-1] >= folded[2:])
+            & np.isfinite(folded[:-2] + folded[1:-1] + folded[2:])
+        )
+        left, centre, right = folded[middle], folded[middle + 1], folded[middle + 2]
+        peak = centre + (right - left) ** 2 / (8 * (2 * centre - left - right))
+        folded[middle + 2] = np.maximum(right, peak)
+        return np.maximum.accumulate(folded)
 
     def _radial_start(self, distance: FloatArray) -> FloatArray:
         """Radius whose radial distortion is nearest to a distance, well within the branch."""

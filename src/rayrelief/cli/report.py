@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import rayrelief
+from rayrelief.cameras.base import Camera
 from rayrelief.evaluation.metrics import DepthErrors
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -84,6 +85,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         content = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.init}
         return {"type": type(value).__name__, **content}
+    if isinstance(value, Camera):  # a ray map: its rays are a file of their own
+        size = None if value.resolution is None else list(value.resolution)
+        return {"type": type(value).__name__, "size": size}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -59,7 +60,9 @@ def run_and_write(
         typer.echo(to_json(report | {"files": [str(p) for p in written]}))
         return
     typer.echo(str(result))
-    typer.echo(f"  angle to the input: {report['mean_angle_degrees']:.2f} degrees (mean)")
+    angle = report["mean_angle_degrees"]
+    if math.isfinite(angle):  # a surface without a face has none
+        typer.echo(f"  angle to the input: {angle:.2f} degrees (mean)")
     if errors is not None:
         typer.echo(f"  against the ground truth: {errors}")
     typer.echo("  written: " + ", ".join(str(p) for p in written))

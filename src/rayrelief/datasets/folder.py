@@ -64,7 +64,11 @@ def read_scene(
     """
     path = Path(path)
     if not path.exists():
-        raise FileError(f"{path} does not exist", expected="a folder or a normal map")
+        raise FileError(
+            f"{path} does not exist",
+            expected="a folder or a normal map",
+            remedy="Check the path",
+        )
     folder = path if path.is_dir() else None
     source = path if folder is None else find_normals(folder)
     convention, convention_note = choose_convention(folder, source, convention)

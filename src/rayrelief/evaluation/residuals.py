@@ -60,6 +60,12 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
     normals = scene.normals / np.linalg.norm(scene.normals, axis=-1, keepdims=True)
     equations = method.equations(pixel_graph(inside, method.connectivity), normals, view)
     graph = equations.graph
+    if not graph.exists.any():
+        raise InputError(
+            f"no two pixels of the scene {scene.name!r} are joined by an equation",
+            expected="neighbours inside the mask that have a true depth",
+            remedy="Check the mask and the ground truth",
+        )
     x = np.log(graph.gather(scene.depth))
     parts: tuple[list[FloatArray], ...] = ([], [], [])
     for d, a, b in graph.edges():

@@ -130,6 +130,18 @@ class RayPlane(Method):
                 expected="'full', 'cosine' or 'focal'",
                 remedy="Use 'full', the paper's choice",
             )
+        check_finite(
+            sharpness=self.sharpness,
+            activation_slope=self.activation_slope,
+            activation_threshold=self.activation_threshold,
+            weight_constant=1.0 if self.weight_constant is None else self.weight_constant,
+        )
+        if self.outlier_samples < 2:
+            raise InputError(
+                f"outlier_samples is {self.outlier_samples}",
+                expected="at least 2",
+                remedy="Use 21",
+            )
         if self.outlier_threshold is not None and not self.outlier_threshold > 0:
             raise InputError(
                 f"outlier_threshold is {self.outlier_threshold}",
@@ -221,6 +233,14 @@ class BiNI(Method):
     sharpness: float = 2.0
     form: Literal["rays", "printed"] = "rays"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_finite(sharpness=self.sharpness)
+        if self.form not in ("rays", "printed"):
+            raise InputError(
+                f"form is {self.form!r}", expected="'rays' or 'printed'", remedy="Use 'rays'"
+            )
+
     @classmethod
     def published(cls, iterations: int = 1200, **changes: Any) -> Self:
         """Return the row "BiNI, from code" of Table 2: the printed form, no early stop."""
@@ -265,3 +285,14 @@ class Smooth(RayPlane):
     max_iterations: int = 1
     tolerance: float | None = None
     solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-8, max_steps=50000))
+
+
+def check_finite(**settings: float) -> None:
+    """Raise InputError unless all settings are finite and not negative."""
+    for name, value in settings.items():
+        if not (np.isfinite(value) and value >= 0):
+            raise InputError(
+                f"{name} is {value}",
+                expected="a finite number that is not negative",
+                remedy="Leave it out for the paper's value",
+            )

@@ -15,6 +15,7 @@ from numba import njit, prange
 from rayrelief.conventions import FloatArray
 from rayrelief.solvers.base import Laplacian, Solution
 
+PORTION = 40_000_000  # nodes times steps of one call
 BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
 
 
@@ -65,9 +66,16 @@ class _PreparedConjugateGradient:
         limits, max_steps = self._limits(rhs, start), self.recipe.max_steps
         for c in range(first_small):
             lo, hi = graph.starts[c], graph.starts[c + 1]
-            steps[c], converged[c] = _solve_by_blocks(
-                *matrix, rhs, x, r, p, q, lo, hi, limits[c], max_steps
-            )
+            # In portions of a fraction of a second, between which Python can be interrupted.
+            portion = max(1, PORTION // int(hi - lo))
+            rr = rz = -1.0  # not begun
+            while rr < 0 or (rr > limits[c] and steps[c] < max_steps):
+                budget = min(portion, max_steps - steps[c])
+                done, rr, rz = _solve_by_blocks(
+                    *matrix, rhs, x, r, p, q, lo, hi, limits[c], budget, rr, rz
+                )
+                steps[c] += done
+            converged[c] = rr <= limits[c]
         _solve_small(
             *matrix,
             rhs,
@@ -110,14 +118,18 @@ def _solve_by_blocks(
     stop: int,
     limit: float,
     max_steps: int,
+    rr: float,
+    rz: float,
 ) -> Any:
+    """Begin (rr < 0) or go on; returns the steps done, r.r and r.z."""
     blocks = (stop - start + BLOCK - 1) // BLOCK
     partial = np.empty((blocks, 2))
-    for k in prange(blocks):
-        lo = start + k * BLOCK
-        hi = min(lo + BLOCK, stop)
-        partial[k] = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
-    rr, rz = _ordered_sum(partial)
+    if rr < 0:
+        for k in prange(blocks):
+            lo = start + k * BLOCK
+            hi = min(lo + BLOCK, stop)
+            partial[k] = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
+        rr, rz = _ordered_sum(partial)
     steps = 0
     while rr > limit and steps < max_steps:
         for k in prange(blocks):
@@ -136,7 +148,7 @@ def _solve_by_blocks(
             _turn(new_rz / rz, p, q, lo, hi)
         rz = new_rz
         steps += 1
-    return steps, rr <= limit
+    return steps, rr, rz
 
 
 @njit(cache=True, parallel=True, error_model="numpy")

@@ -106,7 +106,7 @@ def room(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 
 def still_life(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Gourds, pears, rings and balls that hide one another on a table seen from above: the demo scene.
+    """Gourds, pears, rings and balls that hide one another on a table: the demo scene.
 
     Everything stands a little in the table, so that its foot is in view: the table leads to the
     depth of each object, across creases but no jump.

@@ -1,0 +1,313 @@
+"""What can go wrong on the command line: one line that helps, an exit code, and no traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from rayrelief.cameras.calibration import write_camera
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.io.images import write_png
+
+# Wrong usage: exit code 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), ["Usage"]),
+        (("paint",), ["paint"]),
+        (("integrate", "FOLDER"), ["--out"]),
+        (("integrate", "-o", "OUT"), ["Missing argument"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--bogus"), ["--bogus"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--method", "magic"), ["magic", "ray-plane"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--convention", "unreal"), ["unreal", "directx"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--connectivity", "6"), ["6", "diagonal"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "0"), ["--max-iterations"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "many"), ["integer"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--threads", "0"), ["--threads"]),
+        (
+            ("integrate", "FOLDER", "-o", "OUT", "--camera", "orthographic", "--fov", "60"),
+            ["either --camera or --fov"],
+        ),
+        (
+            ("integrate", "FOLDER", "-o", "OUT", "--method", "bini", "--midpoint", "0.5"),
+            ["--midpoint cannot be used with --method bini"],
+        ),
+        (
+            ("integrate", "FOLDER", "-o", "OUT", "--method", "bini", "--no-jumps"),
+            ["--jumps cannot be used with --method bini"],
+        ),
+        (
+            ("integrate", "FOLDER", "-o", "OUT", "--method", "smooth", "--published"),
+            ["--published goes with"],
+        ),
+        (
+            ("integrate", "FOLDER", "-o", "OUT", "--depth-format", "npy,tif"),
+            ["'npy,tif'", "npy, npz, exr, png"],
+        ),
+        (("integrate", "FOLDER", "-o", "OUT", "--mesh-format", ""), ["ply, obj, glb, stl"]),
+        (("evaluate",), ["Missing argument"]),
+    ],
+    ids=lambda value: " ".join(value[2:]) if isinstance(value, tuple) else "",
+)
+def test_wrong_usage(run, sphere, out, arguments, words):
+    places = {"FOLDER": sphere, "OUT": out}
+    ended = run(*(places.get(argument, argument) for argument in arguments))
+    said = " ".join(ended.err.split()) or ended.out
+    assert ended.code == 2
+    assert all(word in said for word in words), said
+    assert not out.exists()
+
+
+# Bad input: exit code 1
+
+
+def test_missing_path(run, out):
+    line = run("integrate", out / "nowhere", "-o", out).error()
+    assert f"{out / 'nowhere'} does not exist" in line
+    assert "a folder or a normal map" in line
+
+
+def test_name_that_no_file_system_takes(run, out):
+    line = run("integrate", "n" * 5000, "-o", out).error()
+    assert "cannot be used: " in line
+    assert "Check the path" in line
+
+
+def test_folder_without_a_normal_map(run, sphere, out):
+    (sphere / "normal_map.png").unlink()
+    line = run("integrate", sphere, "-o", out).error()
+    assert "normal_map.png" in line
+    assert "Rename your file" in line
+
+
+def test_cut_off_png(run, sphere, out):
+    path = sphere / "normal_map.png"
+    path.write_bytes(path.read_bytes()[:-200])
+    line = run("integrate", sphere, "-o", out).error()
+    assert f"{path} is damaged or cut off" in line
+    assert "Write or download it again" in line
+
+
+def test_mask_of_another_size(run, sphere, out):
+    write_png(sphere / "mask.png", np.full((32, 24), 255, np.uint8))
+    line = run("integrate", sphere, "-o", out).error()
+    assert "24x32" in line
+    assert "32x24" in line
+    assert "Crop or resize" in line
+
+
+def test_empty_mask(run, sphere, out):
+    write_png(sphere / "mask.png", np.zeros((24, 32), np.uint8))
+    line = run("integrate", sphere, "-o", out).error()
+    assert "mask.png has no pixel inside" in line
+    assert "invert" in line
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.full((24, 32, 3), np.nan), ["has no normal", "Check that this is the right file"]),
+        (np.ones((24, 32, 2)), ["two channels per pixel", "(24, 32, 2)", "Save x, y and z"]),
+        (np.ones((24, 32)), ["grey", "(24, 32)"]),
+        (np.ones((2, 24, 32, 3)), ["(2, 24, 32, 3)"]),
+        (np.array([{"normals": 1}], dtype=object), ["pickled", "Save it again"]),
+    ],
+    ids=["NaN", "two channels", "grey", "four axes", "pickle"],
+)
+def test_array_that_is_no_normal_map(run, out, array, words):
+    path = out.parent / "map.npy"
+    np.save(path, array, allow_pickle=True)
+    ended = run("integrate", path, "-o", out, "--convention", "opencv", "--fov", 60)
+    line = ended.error()
+    assert all(word in line for word in [str(path), *words]), line
+
+
+def test_camera_of_another_resolution(run, sphere, out):
+    write_camera(sphere / "camera.json", Pinhole.from_fov(60, 48, 64))
+    line = run("integrate", sphere, "-o", out).error()
+    assert "64x48" in line
+    assert "32x24" in line
+    assert "Use the calibration of this image size" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("0 0 16\n0 0 12\n0 0 1\n", "a singular matrix"),
+        ("fx 0 cx\n0 fy cy\n0 0 1\n", "text that is not a number"),
+        ("30 0 16\n0 30 12\n", "2 rows"),
+    ],
+    ids=["singular", "text", "cut off"],
+)
+def test_camera_matrix_that_is_none(run, sphere, out, text, found):
+    (sphere / "K.txt").write_text(text)
+    line = run("integrate", sphere, "-o", out).error()
+    assert f"{sphere / 'K.txt'} holds {found}" in line
+    assert "fx 0 cx, 0 fy cy, 0 0 1" in line
+    assert "numpy.savetxt" in line
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        (("--camera", "30,30,16"), "fx,fy,cx,cy"),
+        (("--camera", "30,-30,16,12"), "positive"),
+        (("--camera", "nowhere.json"), "nowhere.json does not exist"),
+        (("--camera", "camera.ini"), ".json"),
+        (("--fov", 180), "between 0 and 180 degrees"),
+        (("--fov", "nan"), "between 0 and 180 degrees"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_camera_option_that_is_none(run, sphere, out, option, word):
+    assert word in run("integrate", sphere, "-o", out, *option).error()
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        (("--midpoint", 2), "a fraction from 0 to 1"),
+        (("--tolerance", -1), "a positive number"),
+        (("--tolerance", "nan"), "a positive number"),
+        (("--outlier-threshold", 0), "a positive fraction"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_setting_out_of_its_range(run, sphere, out, option, word):
+    assert word in run("integrate", sphere, "-o", out, *option).error()
+
+
+def test_normals_that_face_away_name_a_convention_that_fits(run, sphere, out):
+    line = run("integrate", sphere, "-o", out, "--convention", "opencv").error()
+    assert "100 % of the normals face away" in line
+    assert "'opengl'" in line
+    assert "(--convention)" in line
+    assert not out.exists()
+    named = re.search("convention='([a-z]+)'", line)[1]
+    ended = run("integrate", sphere, "-o", out, "--convention", named, "--threads", 1)
+    assert ended.code == 0
+
+
+def test_missing_camera_names_the_options(run, sphere, out):
+    (sphere / "K.txt").unlink()
+    line = run("integrate", sphere, "-o", out).error()
+    assert "--camera fx,fy,cx,cy" in line
+    assert "--fov 60" in line
+    assert "--camera orthographic" in line
+
+
+def test_missing_convention_of_a_single_file(run, sphere, out):
+    line = run("integrate", sphere / "normal_map.png", "-o", out, "--fov", 60).error()
+    assert "--convention" in line
+    assert "opengl" in line
+    assert "docs/conventions.md" in line
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="this user may read everything"
+)
+def test_file_without_permission(run, sphere, out):
+    (sphere / "normal_map.png").chmod(0)
+    line = run("integrate", sphere, "-o", out).error()
+    assert "normal_map.png cannot be read" in line
+    assert "permissions" in line
+
+
+# No place for the results
+
+
+def refuse(*_, **__):
+    pytest.fail("a run without a place for its results must not begin")
+
+
+@pytest.mark.parametrize("below", [(), ("deeper", "still")], ids=["itself", "a parent"])
+def test_output_folder_that_is_a_file(run, sphere, out, below, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.run.integrate", refuse)
+    out.write_text("taken")
+    line = run("integrate", sphere, "-o", out.joinpath(*below)).error()
+    assert f"{out} is a file" in line
+    assert "Choose another -o" in line
+    assert out.read_text() == "taken"
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="this user may write everywhere"
+)
+def test_output_folder_without_permission(run, sphere, out, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.run.integrate", refuse)
+    out.mkdir(mode=0o500)
+    assert f"{out} may not be written to" in run("integrate", sphere, "-o", out).error()
+
+
+def raise_for(name, failure):
+    """An os.replace that fails for one file."""
+    original = os.replace
+
+    def replace(source, target):
+        if os.fspath(target).endswith(name):
+            raise failure
+        original(source, target)
+
+    return replace
+
+
+@pytest.mark.parametrize("name", ["depth.npy", "mesh.ply", "preview.png", "report.json"])
+def test_disk_full(run, sphere, out, name, monkeypatch):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(os, "replace", raise_for(name, full))
+    line = run("integrate", sphere, "-o", out, "--threads", 1).error()
+    assert f"the disk was full while {out / name} was written" in line
+    assert "Free some space" in line
+    written = {path.name for path in out.iterdir()}
+    assert written < {"depth.npy", "mesh.ply", "preview.png", "camera.json", "report.json"}
+    assert name not in written
+
+
+def test_not_enough_memory(run, sphere, out, monkeypatch):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("rayrelief.cli.run.integrate", exhausted)
+    ended = run("integrate", sphere, "-o", out)
+    assert ended.code == 1
+    (line,) = ended.lines("error: ")
+    assert "not enough memory" in line
+
+
+# Interrupted: exit code 130
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def check_interrupted(ended):
+    assert ended.code == 130
+    assert ended.out == ""
+    (_,) = ended.lines("interrupted: ")
+    assert not ended.lines("error: ")
+
+
+def test_interrupted_while_integrating(run, sphere, out, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.run.integrate", interrupt)
+    check_interrupted(run("integrate", sphere, "-o", out))
+    assert not out.exists()
+
+
+def test_interrupted_while_writing(run, sphere, out, monkeypatch):
+    monkeypatch.setattr(os, "replace", raise_for("preview.png", KeyboardInterrupt()))
+    check_interrupted(run("integrate", sphere, "-o", out, "--threads", 1))
+    assert sorted(path.name for path in out.iterdir()) == ["depth.npy", "mesh.ply"]
+
+
+def test_interrupted_while_loading(run, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.app.app", interrupt)
+    ended = run("--version")
+    assert (ended.code, ended.out, ended.err) == (130, "", "")

@@ -1,0 +1,128 @@
+"""rayrelief evaluate, demo and --version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rayrelief
+from rayrelief.datasets.folder import read_scene
+from rayrelief.evaluation.metrics import depth_errors
+from rayrelief.integration import integrate
+from rayrelief.result import Integration
+
+ONE_THREAD = ("--threads", 1)
+
+
+def test_table(run, sphere, plane):
+    ended = run("evaluate", sphere, plane, *ONE_THREAD)
+    assert ended.code == 0
+    head, *rows = ended.out.splitlines()
+    assert head.split()[:3] == ["scene", "pixels", "MADE"]
+    assert [row.split()[0] for row in rows] == ["sphere", "plane"]
+    assert all(row.endswith("median scale") for row in rows)
+    assert len({row.index("median") for row in rows} | {head.index("aligned")}) == 1
+    assert any(note.startswith("note: plane: K.txt") for note in ended.lines("note: "))
+
+
+def test_json_holds_the_errors_of_the_library(run, sphere, plane):
+    rows = run("evaluate", sphere, plane, "--json", *ONE_THREAD).json()
+    assert [row["scene"] for row in rows] == ["sphere", "plane"]
+    for row, folder in zip(rows, (sphere, plane), strict=True):
+        scene = read_scene(folder)
+        result = integrate(scene.normals, scene.camera, mask=scene.mask, threads=1)
+        errors = depth_errors(result.depth, scene.depth, "scale")
+        assert (row["made"], row["re_percent"], row["era_percent"]) == (
+            errors.made,
+            errors.re,
+            errors.era,
+        )
+        assert row["alignment"] == "scale"
+        assert row["pixels"] == scene.mask.sum()
+        assert row["iterations"] == len(result.history)
+        assert row["status"] == "converged"
+
+
+def test_orthographic_camera_is_aligned_by_a_shift(run, plane):
+    options = ("--camera", "orthographic", *ONE_THREAD)
+    row = run("evaluate", plane, "--json", *options).json()[0]
+    assert row["alignment"] == "shift"
+    assert row["re_percent"] is None
+    cells = run("evaluate", plane, *options).out.splitlines()[1].split()
+    assert cells[3:5] == ["-", "-"]
+    assert cells[-1] == "shift"
+
+
+def test_numbers_that_json_does_not_have_become_null(run, plane, monkeypatch):
+    monkeypatch.setattr(Integration, "mean_angle", lambda _: float("nan"))
+    rows = run("evaluate", plane, "--json", *ONE_THREAD).json()
+    assert rows[0]["angle_degrees"] is None
+
+
+def test_options_arrive_in_the_method(run, sphere):
+    options = ("--published", "--max-iterations", 3, "--method", "bini", "--json", *ONE_THREAD)
+    row = run("evaluate", sphere, *options).json()[0]
+    assert row["iterations"] == 3
+    assert row["status"] == "completed"
+
+
+def test_the_same_warning_about_two_folders_is_two_warnings(run, sphere):
+    ended = run("evaluate", sphere, sphere, "--max-iterations", 1, *ONE_THREAD)
+    assert ended.code == 0
+    assert len(ended.lines("warning: ")) == 2
+
+
+def test_folder_without_ground_truth(run, sphere, plane):
+    (plane / "depth_gt.npz").unlink()
+    line = run("evaluate", sphere, plane, *ONE_THREAD).error()
+    assert f"{plane} has no ground truth" in line
+    assert "depth_gt.npz" in line
+    assert "rayrelief integrate" in line
+
+
+def test_ground_truth_without_a_pixel_in_common(run, plane):
+    np.savez(plane / "depth_gt.npz", depth_gt=np.full((24, 32), np.nan))
+    assert "no pixel has both" in run("evaluate", plane, *ONE_THREAD).error()
+
+
+# demo and --version
+
+
+def test_demo(run, out, monkeypatch, read_report):
+    monkeypatch.setattr("rayrelief.cli.demo.HEIGHT", 48)
+    monkeypatch.setattr("rayrelief.cli.demo.WIDTH", 64)
+    ended = run("demo", "-o", out, *ONE_THREAD)
+    assert ended.code == 0
+    assert "against the ground truth: MADE (median scale)" in ended.out
+    assert sorted(path.name for path in out.iterdir()) == [
+        "camera.json",
+        "depth.npy",
+        "mesh.ply",
+        "preview.png",
+        "report.json",
+    ]
+    assert np.load(out / "depth.npy").shape == (48, 64)
+    report = read_report(out)
+    assert report["scene"] == "still_life"
+    assert report["errors"]["made"] > 0
+
+
+def test_demo_json(run, out, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.demo.HEIGHT", 24)
+    monkeypatch.setattr("rayrelief.cli.demo.WIDTH", 32)
+    report = run("demo", "-o", out, "--json", *ONE_THREAD).json()
+    assert report["input"]["size"] == [32, 24]
+    assert len(report["files"]) == 5
+
+
+def test_version(run):
+    ended = run("--version")
+    assert (ended.code, ended.out, ended.err) == (0, f"rayrelief {rayrelief.__version__}\n", "")
+
+
+@pytest.mark.parametrize("verb", ["integrate", "demo", "evaluate"])
+def test_help_of_every_verb(run, verb):
+    ended = run(verb, "--help")
+    assert ended.code == 0
+    assert "--json" in ended.out
+    assert "\x1b" not in ended.out
