@@ -18,13 +18,13 @@ demo: $(STAMP)  ## integrate a built-in scene; depth, mesh and picture land in d
 	$(BIN)/rayrelief demo -o demo
 
 test: lint  ## lint, types and all tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/mypy tests
+	$(BIN)/mypy --config-file tests/mypy.ini tests examples benchmarks
 
 format: $(STAMP)
 	$(BIN)/ruff format .

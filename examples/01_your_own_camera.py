@@ -21,10 +21,12 @@ lens = rayrelief.BrownConrady(
     fx=140.0, fy=140.0, cx=79.5, cy=59.5, k1=-0.25, k2=0.05, p1=1e-3, size=(width, height)
 )
 scene = GALLERY["ellipsoid_inside"](height, width, lens)
+truth = scene.depth
+assert truth is not None  # the scene is rendered, its depth is known
 ignored = rayrelief.Pinhole(lens.fx, lens.fy, lens.cx, lens.cy)
 for name, camera in (("with the distortion", lens), ("distortion ignored", ignored)):
     result = rayrelief.integrate(scene.normals, camera, mask=scene.mask, method=rayrelief.Smooth())
-    errors = depth_errors(result.depth, scene.depth, "scale")
+    errors = depth_errors(result.depth, truth, "scale")
     print(f"{name:20} error {errors.re:.3f} %, angle {result.mean_angle():.3f} degrees")
 
 # 2. Any central camera as a ray map: here a fisheye that sees 100 degrees off its axis. Rays may
@@ -37,8 +39,10 @@ rays = np.stack((u / radius * np.sin(angle), v / radius * np.sin(angle), np.cos(
 rays[angle > np.radians(100.0)] = np.nan
 fisheye = rayrelief.RayMap(rays)
 scene = GALLERY["ellipsoid_inside"](side, side, fisheye)
+truth = scene.depth
+assert truth is not None
 result = rayrelief.integrate(scene.normals, fisheye, mask=scene.mask, method=rayrelief.Smooth())
-errors = depth_errors(result.depth, scene.depth, "scale")
+errors = depth_errors(result.depth, truth, "scale")
 # Behind the camera z is negative, so that the depth is the distance along the ray.
 print(f"fisheye: depth is {result.depth_kind!r}, error {errors.re:.3f} %")
 print(f"z of the points: {np.nanmin(result.points()[..., 2]):.2f} and up")

@@ -18,6 +18,8 @@ out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 
 # Rings that hide one another: depth jumps at every outline.
 scene = GALLERY["tori"](120, 160)
+truth = scene.depth
+assert truth is not None  # the scene is rendered, its depth is known
 methods = {
     "ray_plane": rayrelief.RayPlane(),  # the paper, with accurate inner solves: the default
     "no_jumps": rayrelief.RayPlane(jumps=False),  # the same without explicit discontinuities
@@ -29,13 +31,13 @@ results = {}
 print("method      error %  angle  iterations  seconds")
 for name, method in methods.items():
     result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
-    errors = depth_errors(result.depth, scene.depth, "scale")
+    errors = depth_errors(result.depth, truth, "scale")
     seconds = sum(iteration.seconds for iteration in result.history)
     print(
         f"{name:10} {errors.re:8.3f} {result.mean_angle():6.2f} {len(result.history):11d}"
         f" {seconds:8.2f}"
     )
-    write_preview(out / f"{name}.png", result, truth=scene.depth)
+    write_preview(out / f"{name}.png", result, truth=truth)
     results[name] = result
 print("smooth bends the surface to bridge the jumps; compare smooth.png with ray_plane.png")
 

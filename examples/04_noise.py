@@ -16,6 +16,8 @@ from rayrelief.viewer.preview import write_preview
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 scene = GALLERY["sphere"](120, 160)
+truth = scene.depth
+assert truth is not None  # the scene is rendered, its depth is known
 rng = np.random.default_rng(1)
 
 inputs = {
@@ -46,10 +48,10 @@ for remedy, method in remedies.items():
         result = rayrelief.integrate(
             normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
         )
-        row.append(depth_errors(result.depth, scene.depth, "scale").re)
+        row.append(depth_errors(result.depth, truth, "scale").re)
         if remedy in ("nothing", "and ratio"):
             stem = f"{name}_{'raw' if remedy == 'nothing' else 'repaired'}"
-            write_preview(out / f"{stem}.png", result, truth=scene.depth)
+            write_preview(out / f"{stem}.png", result, truth=truth)
     print(f"{remedy:14}" + "".join(f"{error:12.3f}" for error in row))
 
 # What was found and done is in the result.

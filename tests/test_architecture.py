@@ -15,6 +15,7 @@ ROOT = Path(rayrelief.__file__).parent
 # A module imports only what stands before it.
 ORDER = [
     "errors",
+    "threads",
     "conventions",
     "mesh",
     "io",

@@ -89,12 +89,15 @@ def integrate(
             callback=callback,
         )
     x, components = fix_constants(equations.graph, loop.x, start)
+    with np.errstate(over="ignore"):
+        values = np.exp(x) if equations.unknown == "log-depth" else x
+    outcome = loop.outcome if np.isfinite(values).all() else Outcome.NOT_FINITE
     result = Integration(
-        depth=equations.graph.scatter(np.exp(x) if equations.unknown == "log-depth" else x),
+        depth=equations.graph.scatter(values),
         depth_kind=view.kind,
         camera=camera,
         method=method,
-        status=Status(loop.outcome, _notes(report, equations, components, camera)),
+        status=Status(outcome, _notes(report, equations, components, camera)),
         history=loop.history,
         components=components,
         preprocessing=report,

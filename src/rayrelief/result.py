@@ -14,7 +14,7 @@ from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.discontinuity import jump_sizes
 from rayrelief.errors import InputError, Status
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.graph import pixel_graph
+from rayrelief.graph import Connectivity, pixel_graph
 from rayrelief.mesh import Mesh
 from rayrelief.methods.assembly import EdgeTerms, edge_terms
 from rayrelief.methods.irls import Iteration
@@ -156,7 +156,7 @@ class Integration:
     @cached_property
     def jumps(self) -> EdgeMaps:
         """Signed jump of every directed edge along the ray in between, in the unit of depth."""
-        return self._edge_maps(_jumps(self._state, self._state.equations))
+        return self._edge_maps(_jumps(self._state, self._smooth(self.method.connectivity)))
 
     @cached_property
     def _terms(self) -> EdgeTerms:
@@ -168,6 +168,12 @@ class Integration:
         edges = np.where(graph.exists, values, np.nan)
         return EdgeMaps(graph.steps, np.stack([graph.scatter(row) for row in edges]))
 
+    def _smooth(self, connectivity: Connectivity) -> EdgeEquations:
+        """Equations of a continuous surface: what a jump is measured against."""
+        method = replace(self.method.without_truth(), connectivity=connectivity)
+        graph = pixel_graph(self.mask, connectivity)
+        return method.equations(graph, self._state.normals, self._state.view)
+
     def _cuts(
         self, min_activation: float, min_jump: float, both: bool
     ) -> tuple[BoolArray, BoolArray]:
@@ -175,10 +181,8 @@ class Integration:
 
         Judged on the 4-connected graph whatever the method's own, since a mesh has its edges there.
         """
-        state, inside = self._state, self.mask
-        equations = replace(self.method, connectivity=4).equations(
-            pixel_graph(inside), state.normals, state.view
-        )
+        state = self._state
+        equations = self._smooth(4)
         graph = equations.graph
         x = graph.gather(self.depth)
         x = np.log(x) if equations.unknown == "log-depth" else x

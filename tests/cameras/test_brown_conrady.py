@@ -215,7 +215,13 @@ def test_without_distortion_it_is_a_pinhole(x, y, z):
 
 
 def test_grazing_and_broken_points_are_not_seen_and_not_warned_about():
-    points = [[1e300, 0, 1e-300], [1, 1, -1], [0, 0, 0], [np.nan, 0, 1], [np.inf, 0, 1]]
+    points: list[list[float]] = [
+        [1e300, 0, 1e-300],
+        [1, 1, -1],
+        [0, 0, 0],
+        [np.nan, 0, 1],
+        [np.inf, 0, 1],
+    ]
     assert np.isnan(STRONG_BARREL.project(points)).all()
     assert np.isnan(STRONG_BARREL.directions(np.array([[np.nan, 0.0], [1e300, 0.0]]))).all()
 

@@ -34,7 +34,8 @@ def test_orthographic_projects_its_rays_to_their_pixels(pixel_size, cx, cy):
 
 
 def test_pinhole_does_not_see_what_is_behind_it():
-    assert np.isnan(Pinhole(10, 10, 0, 0).project([[0, 0, -1], [0, 0, 0], [1, 0, 5e-324]])).all()
+    points: list[list[float]] = [[0, 0, -1], [0, 0, 0], [1, 0, 5e-324]]
+    assert np.isnan(Pinhole(10, 10, 0, 0).project(points)).all()
 
 
 @pytest.mark.parametrize(("angle", "kind"), [(79.9, "z"), (80.1, "distance")])

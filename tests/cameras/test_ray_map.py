@@ -81,7 +81,7 @@ def test_holes_and_the_outside_are_not_seen():
     rays[10, 15] = np.nan
     camera = RayMap(rays)
     assert np.isnan(camera.directions(np.array([[14.5, 10.0], [-0.1, 5], [5, 20.1]]))).all()
-    unseen = [
+    unseen: list[list[float]] = [
         [0.001, 0.001, 1],
         [-0.4, 0, 1],
         [0, 0, -1],
@@ -92,10 +92,10 @@ def test_holes_and_the_outside_are_not_seen():
     assert np.isnan(camera.project(unseen)).all()
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
-def test_maps_without_a_cell_still_know_their_pixels(shape):
-    camera = RayMap(fisheye(*shape, 40))
-    np.testing.assert_allclose(camera.project(camera.unit), pixel_grid(*shape))
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 5), (5, 1)])
+def test_maps_without_a_cell_still_know_their_pixels(height, width):
+    camera = RayMap(fisheye(height, width, 40))
+    np.testing.assert_allclose(camera.project(camera.unit), pixel_grid(height, width))
 
 
 @settings(max_examples=30, deadline=None)

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cli import main
 from rayrelief.conventions import from_opencv
 from rayrelief.io.images import write_png
@@ -63,11 +64,13 @@ class Run:
 
 def write_layout(folder: Path, scene: Scene) -> Path:
     """Write a scene of a pinhole in the layout of DiLiGenT: OpenGL axes, 16 bits."""
+    camera = scene.camera
+    assert isinstance(camera, Pinhole)
+    assert scene.depth is not None
     folder.mkdir()
     vectors = np.where(scene.mask[..., None], from_opencv(scene.normals, "opengl"), 0.0)
     write_png(folder / "normal_map.png", np.rint((vectors + 1) / 2 * 65535).astype(np.uint16))
     write_png(folder / "mask.png", (scene.mask * 255).astype(np.uint8))
-    camera = scene.camera
     K = [[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1]]
     np.savetxt(folder / "K.txt", np.array(K))
     np.savez(folder / "depth_gt.npz", depth_gt=scene.depth)
@@ -108,17 +111,19 @@ def run(monkeypatch, capsys) -> Callable[..., Run]:
         with pytest.raises(SystemExit) as end:
             main()
         out, err = capsys.readouterr()
-        return Run(end.value.code or 0, out, err)
+        code = end.value.code or 0
+        assert isinstance(code, int), code  # a text would be printed by the interpreter
+        return Run(code, out, err)
 
     return run_here
 
 
 @pytest.fixture
-def start() -> Callable[..., subprocess.Popen[str]]:
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start the command as a process of its own; whatever still runs at the end is killed."""
     started: list[subprocess.Popen[str]] = []
 
-    def start_process(*arguments: object, **options: object) -> subprocess.Popen[str]:
+    def start_process(*arguments: object, **options: Any) -> subprocess.Popen[str]:
         code = "from rayrelief.cli import main; main()"
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "FORCE_COLOR": "1"}
         process = subprocess.Popen(

@@ -190,8 +190,9 @@ def test_normals_that_face_away_name_a_convention_that_fits(run, sphere, out):
     assert "'opengl'" in line
     assert "(--convention)" in line
     assert not out.exists()
-    named = re.search("convention='([a-z]+)'", line)[1]
-    ended = run("integrate", sphere, "-o", out, "--convention", named, "--threads", 1)
+    named = re.search("convention='([a-z]+)'", line)
+    assert named is not None
+    ended = run("integrate", sphere, "-o", out, "--convention", named[1], "--threads", 1)
     assert ended.code == 0
 
 

@@ -31,6 +31,7 @@ def test_json_holds_the_errors_of_the_library(run, sphere, plane):
     for row, folder in zip(rows, (sphere, plane), strict=True):
         scene = read_scene(folder)
         result = integrate(scene.normals, scene.camera, mask=scene.mask, threads=1)
+        assert scene.depth is not None
         errors = depth_errors(result.depth, scene.depth, "scale")
         assert (row["made"], row["re_percent"], row["era_percent"]) == (
             errors.made,

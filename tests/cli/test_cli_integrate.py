@@ -21,6 +21,7 @@ from rayrelief.integration import integrate
 from rayrelief.io.depth import read_depth, write_depth
 from rayrelief.io.images import read_image, write_png
 from rayrelief.methods.recipes import BiNI, RayPlane
+from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.synthetic.gallery import plane as plane_scene
 
 ONE_THREAD = ("--threads", 1)
@@ -55,7 +56,9 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
     assert report["input"] == {"size": [32, 24], "sha256": digest, "notes": list(scene.notes)}
     assert report["method"]["type"] == "RayPlane"
     assert report["method"]["sharpness"] == RayPlane().sharpness
-    assert report["method"]["solver"]["rtol"] == RayPlane().solver.rtol
+    solver = RayPlane().solver
+    assert isinstance(solver, ConjugateGradient)
+    assert report["method"]["solver"]["rtol"] == solver.rtol
     assert report["camera"]["type"] == "Pinhole"
     assert report["status"]["ok"]
     assert report["status"]["outcome"] == "converged"

@@ -82,7 +82,8 @@ def test_definitions_against_a_loop_over_pixels(seed, connectivity, formulation)
         "bini": (BiNI(connectivity=connectivity), edge_loop.bini_edges),
     }[formulation]
     rays = scene.camera.rays(*scene.mask.shape)
-    expected = [[], [], []]
+    expected: list[list[float]] = [[], [], []]
+    assert scene.depth is not None
     for edge in edges_of(scene.mask, scene.normals, rays, connectivity):
         z_a, z_b = scene.depth[edge.a], scene.depth[edge.b]
         offset = edge.target(0.0, 0.0)
@@ -109,6 +110,7 @@ def test_length_of_the_normals_does_not_matter():
 
 def test_pixels_without_a_true_depth_do_not_matter():
     scene = gallery.sphere(24, 32)
+    assert scene.depth is not None
     part = scene.mask.copy()
     part[:, 16:] = False
     cut = replace(scene, mask=part)

@@ -29,7 +29,7 @@ def test_first_root_of_a_product_of_linear_factors(roots, sign):
 @given(centre=st.floats(-0.9, 0.9), gap=st.floats(1e-6, 1e-2))
 def test_two_roots_that_nearly_touch_are_told_apart(centre, gap):
     coefficients = polynomial.polyfromroots((centre - gap / 2, centre + gap / 2))
-    quartic = polynomial.polymul(coefficients, (1.5, 0.3, 1.0))
+    quartic = polynomial.polymul(coefficients, (1.5, 0.3, 1.0)).astype(np.float64)
     (found,) = first_root(quartic[:, None])
     assert abs(found - (centre - gap / 2)) < 1e-9 + 1e-15 / gap
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.synthetic.shapes import (
     Box,
     Ellipsoid,
     Plane,
     Revolution,
+    Shape,
     Sphere,
     Steps,
     Tent,
@@ -66,7 +69,7 @@ def steps(points):
 
 
 # Each shape with a function that vanishes on its surface and is positive outside, written anew.
-SHAPES = {
+SHAPES: dict[str, tuple[Shape, Callable[[FloatArray], FloatArray]]] = {
     "plane": (
         Plane((0.1, 0.2, 3.0), (0.3, 0.2, -1.0)),
         lambda p: (p - (0.1, 0.2, 3.0)) @ (0.3, 0.2, -1),

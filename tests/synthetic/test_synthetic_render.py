@@ -41,6 +41,7 @@ class Scattered(Panorama):
 def test_plane_through_a_pinhole_in_closed_form():
     camera = Pinhole.from_fov(60.0, 20, 30)
     scene = render([Plane((0, 0, 2), (0.2, -0.3, -1.0))], camera, 20, 30, name="wall")
+    assert scene.depth is not None
     rays = camera.rays(20, 30)
     np.testing.assert_allclose(scene.depth, 2 / (1 - rays @ (0.2, -0.3, 0.0)), rtol=1e-14)
     normal = np.array((0.2, -0.3, -1.0)) / np.linalg.norm((0.2, -0.3, -1.0))
@@ -51,6 +52,7 @@ def test_plane_through_a_pinhole_in_closed_form():
 def test_orthographic_sees_a_sphere_around_the_plane_z_0():
     camera = Orthographic(pixel_size=0.1, cx=10.0, cy=10.0)
     scene = render([Sphere((0, 0, 0), 0.95)], camera, 21, 21)
+    assert scene.depth is not None
     x, y, _ = np.moveaxis(camera.origins(21, 21), -1, 0)
     square = 0.95**2 - x**2 - y**2
     np.testing.assert_array_equal(scene.mask, square > 0)
@@ -64,6 +66,7 @@ def test_orthographic_sees_a_sphere_around_the_plane_z_0():
 def test_a_camera_that_sees_all_around_gets_distances(name):
     camera = Panorama(40, 80)
     scene = GALLERY[name](40, 80, camera)
+    assert scene.depth is not None
     assert scene.depth_kind == "distance"
     assert not scene.mask[0].any()
     assert scene.mask[1:].all()
@@ -84,6 +87,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
 def test_nothing_in_view_is_an_empty_mask():
     scene = render([Sphere((0, 0, -5), 1.0)], Pinhole.from_fov(50.0, 8, 8), 8, 8)
     assert not scene.mask.any()
+    assert scene.depth is not None
     assert np.isnan(scene.depth).all()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import FloatArray
-from rayrelief.formulation.edge_equations import EdgeEquations, dot
+from rayrelief.formulation.edge_equations import EdgeEquations, dot, pixels_per_ray
 from rayrelief.graph import PixelGraph
 
 
@@ -18,7 +18,7 @@ def central_equations(graph: PixelGraph, normals: FloatArray, rays: FloatArray) 
     gamma, delta = _empty(graph), _empty(graph)
     for d, a, b in graph.edges():
         step = rays[b] - rays[a]
-        focal = np.hypot(*graph.steps[d]) / np.linalg.norm(step, axis=-1)
+        focal = pixels_per_ray(graph.steps[d], step)
         gamma[d, a] = focal * dot(normals[a], rays[a])
         delta[d, a] = focal * dot(normals[a], step)
     return EdgeEquations(graph, _offset(delta, gamma), gamma, gamma, "log-depth")

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import PixelGraph
 
+COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
+
 Unknown = Literal["log-depth", "depth"]
 
 
@@ -61,6 +63,17 @@ class EdgeEquations:
             gamma_weight=_kept(self.gamma_weight, order, keep),
             left_out=self.left_out + count,
         )
+
+
+def pixels_per_ray(step: tuple[int, int], apart: FloatArray) -> FloatArray:
+    """f = |u_b - u_a| / |tau_b - tau_a| of ray differences (N, 3); 0 where two rays coincide.
+
+    Rays coincide at the poles of a panorama: the edge then says nothing, and weighs nothing.
+    """
+    length = np.linalg.norm(apart, axis=-1)
+    focal: FloatArray = np.zeros_like(length)
+    np.divide(np.hypot(*step), length, out=focal, where=length > COINCIDENT)
+    return focal
 
 
 def dot(left: FloatArray, right: FloatArray) -> FloatArray:

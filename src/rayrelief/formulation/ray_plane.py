@@ -13,7 +13,7 @@ import numpy as np
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.formulation.edge_equations import EdgeEquations, dot
+from rayrelief.formulation.edge_equations import EdgeEquations, dot, pixels_per_ray
 from rayrelief.graph import PixelGraph
 
 CostFactor = Literal["full", "cosine", "focal"]
@@ -114,7 +114,7 @@ def central_equations(
         possible = w > 0
         impossible[d, a[~possible]] = True
         log_omega[d, a[possible]] = np.log(w[possible])
-        focal = np.hypot(*graph.steps[d]) / np.linalg.norm(tau_b - tau_a, axis=-1)
+        focal = pixels_per_ray(graph.steps[d], tau_b - tau_a)
         cosine = dot(n_a, tau_a)
         gamma[d, a] = {"full": focal * cosine, "cosine": cosine, "focal": focal}[
             cost_factor

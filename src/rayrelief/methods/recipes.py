@@ -75,6 +75,10 @@ class Method:
         """How edges are weighted and blended."""
         raise NotImplementedError
 
+    def without_truth(self) -> Method:
+        """Return the method without anything that it was told about the true surface."""
+        return self
+
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
         """Equations of all edges, for normals (H, W, 3) seen through a view."""
         raise NotImplementedError
@@ -195,6 +199,10 @@ class RayPlane(Method):
                 **common,
             )
         return equations if self.known_depth is None else self._with_known_jumps(equations)
+
+    def without_truth(self) -> RayPlane:
+        """Return the method without known_depth."""
+        return replace(self, known_depth=None)
 
     def _with_known_jumps(self, equations: EdgeEquations) -> EdgeEquations:
         """With true jumps omega + omega_eps alpha is the true ratio of the two depths."""

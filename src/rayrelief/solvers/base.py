@@ -54,8 +54,11 @@ class Solution:
 class PreparedSolver(Protocol):
     """A matrix made ready for right-hand sides."""
 
-    def solve(self, rhs: FloatArray, start: FloatArray) -> Solution:
-        """Solve for one right-hand side (N,), beginning at start (N,); neither is modified."""
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+        """Solve for one right-hand side (N,), beginning at start (N,); neither is modified.
+
+        An iterative solver multiplies its tolerance by ``tighten``.
+        """
         ...
 
 

@@ -51,7 +51,7 @@ class _PreparedConjugateGradient:
     system: Laplacian
     inverse_diagonal: FloatArray
 
-    def solve(self, rhs: FloatArray, start: FloatArray) -> Solution:
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
         graph = self.system.graph
         x = start.copy()
@@ -59,11 +59,9 @@ class _PreparedConjugateGradient:
         steps = np.zeros(graph.component_count, dtype=np.int64)
         converged = np.zeros(graph.component_count, dtype=np.bool_)
         sizes = np.diff(graph.starts)
-        first_small = int(
-            np.searchsorted(-sizes, -BLOCK)
-        )  # components are sorted, large ones first
+        first_small = int(np.searchsorted(-sizes, -BLOCK))  # components are sorted by size
         matrix = (graph.neighbours, self.system.conductance, self.inverse_diagonal)
-        limits, max_steps = self._limits(rhs, start), self.recipe.max_steps
+        limits, max_steps = self._limits(rhs, start, tighten), self.recipe.max_steps
         for c in range(first_small):
             lo, hi = graph.starts[c], graph.starts[c + 1]
             # In portions of a fraction of a second, between which Python can be interrupted.
@@ -92,14 +90,14 @@ class _PreparedConjugateGradient:
         )
         return Solution(x, int(steps.max(initial=0)), bool(converged.all()))
 
-    def _limits(self, rhs: FloatArray, start: FloatArray) -> FloatArray:
+    def _limits(self, rhs: FloatArray, start: FloatArray, tighten: float) -> FloatArray:
         """Squared residual at which each component is solved.
 
         Next to no right-hand side is common: plateaus whose jumps have no weight. There the
         residual ends in rounding errors of the start, and following these leads to infinity.
         """
         rounding = np.finfo(np.float64).eps * start / self.inverse_diagonal
-        squares = (self.recipe.rtol * rhs) ** 2 + rounding**2
+        squares = (self.recipe.rtol * tighten * rhs) ** 2 + rounding**2
         limits: FloatArray = np.add.reduceat(squares, self.system.graph.starts[:-1])
         return limits
 

@@ -52,7 +52,7 @@ class _PreparedDense:
     system: Laplacian
     order: npt.NDArray[np.int64]
 
-    def solve(self, rhs: FloatArray, start: FloatArray) -> Solution:
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
         """Pin the first node of each component at its start value and solve for the others."""
         x, b = start[self.order], rhs[self.order]
         starts = self.system.graph.starts

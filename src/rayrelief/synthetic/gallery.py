@@ -37,7 +37,7 @@ def plane(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 def sphere(height: int, width: int, camera: Camera | None = None) -> Scene:
     """One sphere before nothing: its rim is seen at grazing angles."""
-    return _seen([Sphere((0.0, 0.0, 4.0), 1.3)], "sphere", height, width, camera)
+    return _seen([Sphere((0.0, 0.0, 4.0), 1.5)], "sphere", height, width, camera)
 
 
 def ellipsoid_inside(height: int, width: int, camera: Camera | None = None) -> Scene:

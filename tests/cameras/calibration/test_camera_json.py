@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_cameras_survive_bit_for_bit(tmp_path_factory, camera):
 
 
 def test_numpy_and_whole_numbers_are_written_as_plain_ones(tmp_path):
-    camera = Pinhole(np.float32(0.1), 3772, np.float64(1), np.int64(2), (np.int64(4), 3))
+    camera = Pinhole(np.float32(0.1), 3772, np.float64(1), np.int64(2), (np.int64(4), 3))  # type: ignore[arg-type]
     write_camera(tmp_path / "camera.json", camera)
     assert read_camera(tmp_path / "camera.json", height=3, width=4)[0] == camera
 
@@ -69,7 +70,7 @@ def test_a_camera_for_another_image_is_refused(tmp_path):
         read_camera(tmp_path / "camera.json", height=640, width=480)
 
 
-GOOD = {
+GOOD: dict[str, Any] = {
     "format": "rayrelief-camera",
     "version": 1,
     "model": "pinhole",

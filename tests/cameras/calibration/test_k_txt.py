@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayrelief.cameras.calibration import read_camera
+from rayrelief.cameras.calibration import KOrder, read_camera
 from rayrelief.cameras.calibration.k_txt import choose_order
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError, InputError
@@ -18,6 +18,7 @@ HEIGHT, WIDTH = 512, 612
 BEAR = Pinhole(3772, 3759, 305.875, 255.125)
 NEW = "3772 0 305.875\n0 3759 255.125\n0 0 1\n"
 OLD = "3759 0 255.875\n0 3772 305.875\n0 0 1\n"
+OTHER_ORDER: dict[KOrder, KOrder] = {"opencv": "legacy", "legacy": "opencv"}
 
 
 @pytest.fixture
@@ -44,9 +45,7 @@ def test_a_requested_order_is_obeyed(k_txt, text, order):
     camera, (note,) = read_camera(path, height=HEIGHT, width=WIDTH, k_order=order)
     assert camera == BEAR
     assert "as requested" in note
-    other, _ = read_camera(
-        path, height=HEIGHT, width=WIDTH, k_order={"opencv": "legacy", "legacy": "opencv"}[order]
-    )
+    other, _ = read_camera(path, height=HEIGHT, width=WIDTH, k_order=OTHER_ORDER[order])
     assert other != BEAR
 
 
@@ -86,7 +85,7 @@ def test_an_unknown_image_size_means_opencv_order(k_txt):
 
 def test_an_unknown_order_is_refused(k_txt):
     with pytest.raises(InputError, match=r"k_order='bini'; expected one of 'auto', 'opencv'"):
-        read_camera(k_txt(NEW), height=HEIGHT, width=WIDTH, k_order="bini")
+        read_camera(k_txt(NEW), height=HEIGHT, width=WIDTH, k_order="bini")  # type: ignore[arg-type]
 
 
 def test_commas_comments_and_a_byte_order_mark_are_fine(k_txt):
