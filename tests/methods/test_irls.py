@@ -120,7 +120,8 @@ def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps,
         (e.a, e.b): e.target(values[e.a] - values[e.b], beta[e.a, e.b]) for e in problem.edges
     }
     expected_weights = problem.on_edges(edge_loop.weights(problem.edges, values, model.k))
-    np.testing.assert_allclose(terms.weights[exists], expected_weights[exists], rtol=1e-9)
+    # A weight is the exponential of a large number: digits of the number are lost in it.
+    np.testing.assert_allclose(terms.weights[exists], expected_weights[exists], rtol=1e-6)
     np.testing.assert_allclose(
         terms.activation[exists], problem.on_edges(beta)[exists], rtol=1e-8, atol=1e-15
     )
@@ -277,7 +278,7 @@ def test_converged():
     loop = run(equations)
     assert loop.outcome is Outcome.CONVERGED
     # The first solve moves, and the surface at rest is solved again three times, more tightly.
-    assert [i.change < 1e-6 for i in loop.history] == [False, True, True, True, True]
+    assert [i.change < 1e-6 for i in loop.history] == [False] + 4 * [True]
     np.testing.assert_allclose(loop.x - loop.x[0], truth - truth[0], atol=1e-12)
 
 

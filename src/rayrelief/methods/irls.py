@@ -42,7 +42,7 @@ class Iteration:
     seconds: float
 
 
-TIGHTEST = 1e-6  # of the solver's own tolerance
+TIGHTENINGS = 3  # each makes the inner solve a hundred times tighter
 SETTLED = 0.1  # of the relief, in the last iteration
 
 Callback = Callable[[Iteration], bool | None]
@@ -93,12 +93,12 @@ def iterate(
         x = start
         terms = edge_terms(equations, model, x)
     history: list[Iteration] = []
-    tighten = 1.0
+    tightened = 0
     outcome = Outcome.COMPLETED
     for number in range(1, max_iterations + 1):
         began = time.perf_counter()
         system, rhs = assemble(equations, terms)
-        solution = solver.prepare(system).solve(rhs, x, tighten)
+        solution = solver.prepare(system).solve(rhs, x, 0.01**tightened)
         change = _change(graph, solution.x, x)
         terms = edge_terms(equations, model, solution.x)
         if not (np.isfinite(change) and np.isfinite(terms.energy)):
@@ -113,13 +113,13 @@ def iterate(
             break
         if not solution.converged:
             outcome = Outcome.SOLVER_LIMIT
-        elif tolerance is not None and change < tolerance and tighten <= TIGHTEST:
+        elif tolerance is not None and change < tolerance and tightened == TIGHTENINGS:
             outcome = Outcome.CONVERGED
             break
         else:
             outcome = Outcome.COMPLETED
             if tolerance is not None and change < tolerance:
-                tighten *= 1e-2
+                tightened += 1
     if outcome is Outcome.COMPLETED and tolerance is not None and history[-1].change > SETTLED:
         outcome = Outcome.ITERATION_LIMIT
     return LoopResult(x, tuple(history), outcome)
