@@ -42,7 +42,7 @@ class Iteration:
     seconds: float
 
 
-TIGHTENINGS = 3  # each makes the inner solve a hundred times tighter
+TIGHTENINGS = 2  # each makes the inner solve a hundred times tighter
 SETTLED = 0.1  # of the relief, in the last iteration
 
 Callback = Callable[[Iteration], bool | None]
@@ -77,11 +77,10 @@ def iterate(
     tolerance
         Stops when the change falls below it; None runs all iterations.
 
-    A surface that has come to rest under a loose inner solve is solved again, a hundred times more
-    tightly each time, before it counts as converged: otherwise a first solve that nothing changes
-    afterwards would keep its error. The bilateral weights never quite come to rest on most real
-    maps, so that ending at the limit is normal; it is a failure only where the surface still moves
-    by more than ``SETTLED``.
+    With a tolerance, the first solve is a tight one, and a surface that has come to rest under a
+    loose inner solve is solved again, more tightly each time, before it counts as converged. The
+    bilateral weights never quite come to rest on most real maps, so that ending at the limit is
+    normal; it is a failure only where the surface still moves by more than ``SETTLED``.
     """
     graph = equations.graph
     if not graph.exists.any():
@@ -93,7 +92,8 @@ def iterate(
         x = start
         terms = edge_terms(equations, model, x)
     history: list[Iteration] = []
-    tightened = 0
+    # What the first solve gets wrong the second may take for jumps, and keep.
+    tightened = 0 if tolerance is None else TIGHTENINGS
     outcome = Outcome.COMPLETED
     for number in range(1, max_iterations + 1):
         began = time.perf_counter()
@@ -112,14 +112,14 @@ def iterate(
             outcome = Outcome.STOPPED
             break
         if not solution.converged:
-            outcome = Outcome.SOLVER_LIMIT
+            outcome, tightened = Outcome.SOLVER_LIMIT, 0
         elif tolerance is not None and change < tolerance and tightened == TIGHTENINGS:
             outcome = Outcome.CONVERGED
             break
         else:
             outcome = Outcome.COMPLETED
-            if tolerance is not None and change < tolerance:
-                tightened += 1
+            at_rest = tolerance is not None and change < tolerance
+            tightened = tightened + 1 if at_rest else 0
     if outcome is Outcome.COMPLETED and tolerance is not None and history[-1].change > SETTLED:
         outcome = Outcome.ITERATION_LIMIT
     return LoopResult(x, tuple(history), outcome)
