@@ -75,7 +75,10 @@ def test_the_same_warning_about_two_folders_is_two_warnings(run, sphere):
 
 def test_folder_without_ground_truth(run, sphere, plane):
     (plane / "depth_gt.npz").unlink()
-    line = run("evaluate", sphere, plane, *ONE_THREAD).error()
+    done = run("evaluate", plane, sphere, "--json", *ONE_THREAD)
+    assert done.code == 1
+    assert [row["scene"] for row in done.json()] == [sphere.name], "the others are evaluated"
+    (line,) = done.lines("error: ")
     assert f"{plane} has no ground truth" in line
     assert "depth_gt.npz" in line
     assert "rayrelief integrate" in line

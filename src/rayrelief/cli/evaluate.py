@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors, progress, say
+from rayrelief.cli.console import EXIT_FAILED, plain_errors, say
+from rayrelief.errors import RayreliefError
 
 
 def evaluate(
@@ -46,20 +47,26 @@ def evaluate(
             "camera": options.camera_text(camera, fov),
             "k_order": k_order.value,
         }
-        rows = [_evaluate_one(path, recipe, reading, threads) for path in paths]
+        rows = []
+        for path in paths:
+            try:
+                rows.append(_evaluate_one(path, recipe, reading, threads))
+            except RayreliefError as error:  # the others are worth their while all the same
+                say(f"error: {path}: {error}")
         if as_json:
             typer.echo(to_json(rows))
-        else:
+        elif rows:
             typer.echo(_table(rows))
+        if len(rows) < len(paths):
+            raise typer.Exit(EXIT_FAILED)
 
 
 def _evaluate_one(
     path: Path, recipe: Any, reading: dict[str, Any], threads: int | None
 ) -> dict[str, Any]:
-    from rayrelief.cli.run import scene_errors
+    from rayrelief.cli.run import run, scene_errors
     from rayrelief.datasets.folder import read_scene
     from rayrelief.errors import FileError
-    from rayrelief.integration import integrate
 
     scene = read_scene(path, **reading)
     if scene.depth is None:
@@ -68,17 +75,7 @@ def _evaluate_one(
             expected="a depth_gt.npz, depth_gt.npy or depth_gt.exr in the folder",
             remedy="Use 'rayrelief integrate' for maps without ground truth",
         )
-    for note in scene.notes:
-        say(f"note: {scene.name}: {note}")
-    with progress(f"integrating {scene.name}", recipe.max_iterations) as advance:
-        result = integrate(
-            scene.normals,
-            scene.camera,
-            mask=scene.mask,
-            method=recipe,
-            threads=threads,
-            callback=advance,
-        )
+    result = run(scene, recipe, threads)
     errors = scene_errors(scene, result)
     return {
         "scene": scene.name,
@@ -107,7 +104,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
                 "-" if row[key] is None else f"{row[key]:.4f}"
                 for key in ("re_percent", "era_percent")
             ),
-            f"{row['angle_degrees']:.2f}",
+            "-" if row["angle_degrees"] != row["angle_degrees"] else f"{row['angle_degrees']:.2f}",
             str(row["iterations"]),
             f"{row['seconds']:.2f}",
             f"median {row['alignment']}",

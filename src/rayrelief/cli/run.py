@@ -35,17 +35,7 @@ def run_and_write(
     _check_folder(out)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
-    for note in scene.notes:
-        say(f"note: {note}")
-    with progress(f"integrating {scene.name}", method.max_iterations) as advance:
-        result = integrate(
-            scene.normals,
-            scene.camera,
-            mask=scene.mask,
-            method=method,
-            threads=threads,
-            callback=advance,
-        )
+    result = run(scene, method, threads)
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
@@ -66,6 +56,21 @@ def run_and_write(
     if errors is not None:
         typer.echo(f"  against the ground truth: {errors}")
     typer.echo("  written: " + ", ".join(str(p) for p in written))
+
+
+def run(scene: Scene, method: Method, threads: int | None) -> Integration:
+    """Integrate a scene under a progress bar, after saying what its reader assumed."""
+    for note in scene.notes:
+        say(f"note: {scene.name}: {note}")
+    with progress(f"integrating {scene.name}", method.max_iterations) as advance:
+        return integrate(
+            scene.normals,
+            scene.camera,
+            mask=scene.mask,
+            method=method,
+            threads=threads,
+            callback=advance,
+        )
 
 
 def scene_errors(scene: Scene, result: Integration) -> DepthErrors | None:

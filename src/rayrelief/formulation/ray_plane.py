@@ -116,10 +116,7 @@ def central_equations(
         log_omega[d, a[possible]] = np.log(w[possible])
         focal = pixels_per_ray(graph.steps[d], tau_b - tau_a)
         cosine = dot(n_a, tau_a)
-        gamma[d, a] = {"full": focal * cosine, "cosine": cosine, "focal": focal}[
-            cost_factor
-        ]  # Eq. 13
-        gamma_weight[d, a] = focal * cosine if weight_constant is None else weight_constant * cosine
+        gamma[d, a], gamma_weight[d, a] = _factors(focal, cosine, cost_factor, weight_constant)
     return EdgeEquations(graph, log_omega, gamma, gamma_weight, "log-depth").without(impossible)
 
 
@@ -151,9 +148,17 @@ def orthographic_equations(
         offset[d, a[possible]] = smooth[possible]
         focal = np.hypot(*graph.steps[d]) / np.linalg.norm(o_b - o_a, axis=-1)
         cosine = n_a[:, 2]
-        gamma[d, a] = {"full": focal * cosine, "cosine": cosine, "focal": focal}[cost_factor]
-        gamma_weight[d, a] = focal * cosine if weight_constant is None else weight_constant * cosine
+        gamma[d, a], gamma_weight[d, a] = _factors(focal, cosine, cost_factor, weight_constant)
     return EdgeEquations(graph, offset, gamma, gamma_weight, "depth").without(impossible)
+
+
+def _factors(
+    focal: FloatArray, cosine: FloatArray, cost_factor: CostFactor, weight_constant: float | None
+) -> tuple[FloatArray, FloatArray]:
+    """gamma of the cost and gamma of the weights (supplement, Sec. B)."""
+    full = focal * cosine  # Eq. 13
+    in_cost = {"full": full, "cosine": cosine, "focal": focal}[cost_factor]
+    return in_cost, full if weight_constant is None else weight_constant * cosine
 
 
 def _omega_at(
