@@ -27,7 +27,6 @@ ORDER = [
     "graph",
     "components",
     "formulation",
-    "reweighting",
     "discontinuity",
     "solvers",
     "methods",

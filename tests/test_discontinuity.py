@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rayrelief.discontinuity import (
-    activation,
-    blended_log_offset,
-    blended_offset,
-    jump_sizes,
-    relative_jump,
-)
+from rayrelief.discontinuity import jump_sizes, relative_jump
 from rayrelief.formulation.ray_plane import (
     central_equations,
     omega,
@@ -23,7 +17,12 @@ from rayrelief.formulation.ray_plane import (
     orthographic_equations,
 )
 from rayrelief.graph import pixel_graph
-from rayrelief.reweighting import bilateral_weights
+from rayrelief.methods.edge_terms import (
+    activation,
+    bilateral_weights,
+    blended_log_offset,
+    blended_offset,
+)
 from reference.random_maps import facing_normals, random_mask, random_rays
 
 SEED = st.integers(0, 2**32 - 1)

@@ -282,7 +282,8 @@ PINHOLE = Pinhole(20.0, 20.0, 4.0, 3.0)
         ),
         ({"camera": RayMap(np.ones((8, 6, 3)))}, CameraError, "6x8 pixels.*has 8x6"),
         ({"normals": -flat(6, 8)}, InputError, "100 % of the normals face away.*convention="),
-        ({"threads": 0}, InputError, "threads is 0; expected at least 1"),
+        ({"method": RayPlane}, InputError, r"expected a recipe such as RayPlane\(\)"),
+        ({"threads": 0}, InputError, "threads is 0; expected a whole number from 1"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )

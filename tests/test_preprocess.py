@@ -324,3 +324,14 @@ def test_notes_say_what_happened_and_nothing_else():
 def test_options_that_make_no_sense_are_refused(options, words):
     with pytest.raises(InputError, match=words):
         Preprocessing(**options)
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300, 1e-6, 7.0])
+def test_only_the_direction_of_a_normal_counts(scale):
+    normals = np.tile([0.1, -0.2, -1.0], (4, 5, 1))
+    rays = np.tile([0.0, 0.0, 1.0], (4, 5, 1))
+    mask = np.ones((4, 5), dtype=bool)
+    unit, inside, report = prepare_normals(scale * normals, mask, rays, Preprocessing())
+    assert inside.all()
+    assert report.without_normal == 0
+    np.testing.assert_allclose(unit, normals / np.linalg.norm(normals[0, 0]), rtol=1e-14)

@@ -1,37 +1,11 @@
-"""Discontinuities: how far an edge is taken for a jump, and what its equation then says."""
+"""Discontinuities for output: how large the jump of every edge is."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numba import njit
 
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations, dot
-
-
-@njit(inline="always", error_model="numpy")
-def activation(w: float, q: float, rho: float) -> float:
-    """beta = sigma(q (rho - w)): 1 on a jump, 0 on a continuous surface."""
-    return 1.0 / (1.0 + math.exp(-q * (rho - w)))  # Eq. 16
-
-
-@njit(inline="always", error_model="numpy")
-def blended_log_offset(difference: float, log_omega: float, beta: float) -> float:
-    """log(omega + omega_eps alpha beta) with alpha from the current difference x_a - x_b.
-
-    Putting alpha = (exp(x_a - x_b) - omega) / omega_eps into the equation cancels omega_eps:
-    log((1 - beta) omega + beta exp(x_a - x_b)), positive by construction, with no division by n_z.
-    """
-    # Not log1p(beta * expm1(...)): that ends in log(0) where beta rounds to 1.
-    return log_omega + math.log((1.0 - beta) + beta * math.exp(difference - log_omega))  # Eq. 15
-
-
-@njit(inline="always", error_model="numpy")
-def blended_offset(difference: float, offset: float, beta: float) -> float:
-    """The same for an unknown that is linear in depth: (1 - beta) r + beta (z_a - z_b)."""
-    return offset + beta * (difference - offset)
 
 
 def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArray) -> FloatArray:

@@ -55,7 +55,7 @@ class Outcome(Enum):
     STOPPED = ("the callback asked to stop", "")
     ITERATION_LIMIT = (
         "the iteration limit was reached while the surface still moved",
-        "raise max_iterations, or loosen tolerance",
+        "raise max_iterations",
     )
     SOLVER_LIMIT = (
         "the inner solver reached its step limit before its tolerance",
@@ -97,6 +97,16 @@ class Status:
     def ok(self) -> bool:
         """Whether the run ended as it should."""
         return self.outcome.ok
+
+    @property
+    def cause(self) -> str:
+        """Why the run ended."""
+        return self.outcome.cause
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it; empty where nothing is wrong."""
+        return self.outcome.remedy
 
     def __str__(self) -> str:
         text = self.outcome.cause

@@ -15,8 +15,9 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import pixel_graph
+from rayrelief.methods.base import Method
 from rayrelief.methods.irls import Callback, iterate
-from rayrelief.methods.recipes import Method, RayPlane
+from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import PreprocessReport, prepare_normals
 from rayrelief.result import Integration, SolvedState
 from rayrelief.threads import kernel_threads
@@ -72,6 +73,12 @@ def integrate(
             remedy="Use Pinhole(fx, fy, cx, cy), Orthographic(), RayMap(rays) or BrownConrady(...)",
         )
     method = RayPlane() if method is None else method
+    if not isinstance(method, Method):
+        raise InputError(
+            f"the method is {method!r}",
+            expected="a recipe such as RayPlane(), BiNI() or Smooth()",
+            remedy="Leave it out for RayPlane()",
+        )
     array = _checked_normals(normals)
     inside = _checked_mask(mask, array.shape[:2])
     view = View.of(camera, *inside.shape)
@@ -93,7 +100,7 @@ def integrate(
         values = np.exp(x) if equations.unknown == "log-depth" else x
     outcome = loop.outcome if np.isfinite(values).all() else Outcome.NOT_FINITE
     result = Integration(
-        depth=equations.graph.scatter(values),
+        depth=_read_only(equations.graph.scatter(values)),
         depth_kind=view.kind,
         camera=camera,
         method=method,
@@ -101,7 +108,7 @@ def integrate(
         history=loop.history,
         components=components,
         preprocessing=report,
-        _state=SolvedState(view, unit, equations, x),
+        _state=SolvedState(view, unit, equations, x, threads),
     )
     _report_failure(result.status, on_failure)
     return result
@@ -132,8 +139,21 @@ def _start(method: Method, equations: EdgeEquations) -> FloatArray | None:
     return np.log(start) if equations.unknown == "log-depth" else start
 
 
+def _read_only(array: FloatArray) -> FloatArray:
+    """A result is evidence: whoever wants to change it takes a copy."""
+    array.flags.writeable = False
+    return array
+
+
 def _checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = np.asarray(normals)
+    try:
+        array: npt.NDArray[Any] = np.asarray(normals)
+    except ValueError as error:
+        raise InputError(
+            f"normals are no array ({error})",
+            expected="(height, width, 3)",
+            remedy="Give one vector x, y, z per pixel",
+        ) from error
     if array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
         hint = "Move the channels to the end: numpy.moveaxis(normals, 0, -1)"
         chw = array.ndim == 3 and array.shape[0] == 3

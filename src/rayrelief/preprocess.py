@@ -79,7 +79,7 @@ class PreprocessReport:
         sayings = (
             (self.without_normal, "{} pixels have no normal (NaN or zero) and left the mask"),
             (self.without_ray, "{} pixels have no ray in this camera and left the mask"),
-            (self.facing_away, "{} normals face away from the camera"),
+            (self.facing_away, "{} normals face away from the camera (see facing_away)"),
             (self.outliers, "{} normals differ from their neighbourhood (outlier_ratio)"),
             (self.averaged, "{} normals were replaced by the mean of their neighbours"),
             (self.dropped, "{} pixels left the mask for their normals"),
@@ -96,8 +96,7 @@ def prepare_normals(
     """
     inside = mask.copy()
     unit = np.array(normals, dtype=np.float64)  # a copy, whatever dtype, stride or flag came in
-    with np.errstate(over="ignore"):  # anything may stand outside of the mask
-        length = np.linalg.norm(unit, axis=-1)
+    length = _lengths(unit)
     has_normal = np.isfinite(length) & (length > 0)
     has_ray = np.isfinite(rays).all(axis=-1)
     without_normal = int((inside & ~has_normal).sum())
@@ -148,6 +147,17 @@ def prepare_normals(
             remedy="Check the convention of the normal map",
         )
     return unit, inside, report
+
+
+def _lengths(vectors: FloatArray) -> FloatArray:
+    """Lengths (H, W) of vectors (H, W, 3); those whose square overflows are scaled in place."""
+    with np.errstate(over="ignore"):
+        length: FloatArray = np.linalg.norm(vectors, axis=-1)
+    extreme = np.isfinite(vectors).all(axis=-1) & ~((length > 1e-150) & (length < 1e150))
+    largest = np.abs(vectors[extreme]).max(axis=-1, keepdims=True)
+    vectors[extreme] /= np.where(largest > 0, largest, 1.0)
+    length[extreme] = np.linalg.norm(vectors[extreme], axis=-1)
+    return length
 
 
 def _judge_facing_away(

@@ -11,16 +11,18 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.view import View
 from rayrelief.components import Components
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
-from rayrelief.discontinuity import jump_sizes
+from rayrelief.discontinuity import jump_sizes, relative_jump
 from rayrelief.errors import InputError, Status
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.graph import Connectivity, pixel_graph
+from rayrelief.formulation.ray_plane import omega_eps
+from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
 from rayrelief.mesh import Mesh
-from rayrelief.methods.assembly import EdgeTerms, edge_terms
+from rayrelief.methods.base import Method
+from rayrelief.methods.edge_terms import EdgeTerms, edge_terms
 from rayrelief.methods.irls import Iteration
-from rayrelief.methods.recipes import Method
 from rayrelief.preprocess import PreprocessReport
 from rayrelief.surface import grid_mesh, mean_angle
+from rayrelief.threads import kernel_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,7 @@ class SolvedState:
     normals: FloatArray
     equations: EdgeEquations
     x: FloatArray
+    threads: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +106,7 @@ class Integration:
     @property
     def mask(self) -> BoolArray:
         """(H, W): pixels that have a depth."""
-        inside: BoolArray = np.isfinite(self.depth)
-        return inside
+        return self.components.labels >= 0
 
     def points(self) -> FloatArray:
         """Points (H, W, 3) in the camera frame; NaN outside."""
@@ -146,25 +148,49 @@ class Integration:
     @cached_property
     def weights(self) -> EdgeMaps:
         """Bilateral weight w of every directed edge: small on a jump."""
-        return self._edge_maps(self._terms.weights)
+        return self._edge_maps(self._terms.weights, self._state.equations.graph)
 
     @cached_property
     def activation(self) -> EdgeMaps:
         """Activation beta of every directed edge: 1 on a jump."""
-        return self._edge_maps(self._terms.activation)
+        return self._edge_maps(self._terms.activation, self._state.equations.graph)
 
     @cached_property
     def jumps(self) -> EdgeMaps:
         """Signed jump of every directed edge along the ray in between, in the unit of depth."""
-        return self._edge_maps(_jumps(self._state, self._smooth(self.method.connectivity)))
+        equations = self._smooth(self.method.connectivity)
+        return self._edge_maps(self._jumps_of(equations), equations.graph)
+
+    @cached_property
+    def relative_jumps(self) -> EdgeMaps:
+        """The paper's alpha of every directed edge: the jump along z over the depth at b.
+
+        It has a pole where n_z vanishes (NaN there), and ``jumps`` has none.
+        """
+        state = self._state
+        equations = self._smooth(self.method.connectivity)
+        if equations.unknown == "depth":
+            raise InputError(
+                "alpha was asked for with an orthographic camera",
+                expected="a central camera: alpha is relative to the depth",
+                remedy="Use jumps",
+            )
+        graph = equations.graph
+        eps = omega_eps(graph.gather(state.normals), graph.gather(state.view.rays))
+        eps[eps == 0] = np.nan
+        x = self._unknown(equations)
+        alpha = relative_jump(x - x[graph.neighbours], np.exp(equations.offset), eps)
+        return self._edge_maps(alpha, graph)
 
     @cached_property
     def _terms(self) -> EdgeTerms:
-        state = self._state
-        return edge_terms(state.equations, replace(self.method.model, jumps=True), state.x)
+        return self._terms_of(self._state.equations, self._state.x)
 
-    def _edge_maps(self, values: FloatArray) -> EdgeMaps:
-        graph = self._state.equations.graph
+    def _terms_of(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
+        with kernel_threads(self._state.threads, x.size):
+            return edge_terms(equations, replace(self.method.model, jumps=True), x)
+
+    def _edge_maps(self, values: FloatArray, graph: PixelGraph) -> EdgeMaps:
         edges = np.where(graph.exists, values, np.nan)
         return EdgeMaps(graph.steps, np.stack([graph.scatter(row) for row in edges]))
 
@@ -173,6 +199,17 @@ class Integration:
         method = replace(self.method.without_truth(), connectivity=connectivity)
         graph = pixel_graph(self.mask, connectivity)
         return method.equations(graph, self._state.normals, self._state.view)
+
+    def _unknown(self, equations: EdgeEquations) -> FloatArray:
+        """What the equations solve for, at their nodes (N,): the depth, or its logarithm."""
+        depth = equations.graph.gather(self.depth)
+        return np.log(depth) if equations.unknown == "log-depth" else depth
+
+    def _jumps_of(self, equations: EdgeEquations) -> FloatArray:
+        graph = equations.graph
+        normals = graph.gather(self._state.normals)
+        rays = graph.gather(self._state.view.rays)
+        return jump_sizes(equations, self._unknown(equations), normals, rays)
 
     def _cuts(
         self, min_activation: float, min_jump: float, both: bool
@@ -184,10 +221,8 @@ class Integration:
         state = self._state
         equations = self._smooth(4)
         graph = equations.graph
-        x = graph.gather(self.depth)
-        x = np.log(x) if equations.unknown == "log-depth" else x
-        terms = edge_terms(equations, replace(self.method.model, jumps=True), x)
-        jumps = np.abs(_jumps(replace(state, x=x), equations))
+        terms = self._terms_of(equations, self._unknown(equations))
+        jumps = np.abs(self._jumps_of(equations))
         footprint = graph.gather(state.view.footprint(self.depth))
         cuts = []
         for d in (0, 2):
@@ -215,12 +250,6 @@ class Integration:
                 f"  status: {self.status}",
             )
         )
-
-
-def _jumps(state: SolvedState, equations: EdgeEquations) -> FloatArray:
-    graph = equations.graph
-    normals, rays = graph.gather(state.normals), graph.gather(state.view.rays)
-    return jump_sizes(equations, state.x, normals, rays)
 
 
 def _short(camera: Camera) -> str:

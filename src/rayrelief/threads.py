@@ -13,17 +13,19 @@ from rayrelief.errors import InputError
 
 NODES_PER_THREAD = 8192  # fewer do not pay for waking another thread
 
-# numba's thread count is one number for the process, and some of its threading layers must not be
-# entered twice at a time: runs started from several Python threads take turns.
-_ONE_AT_A_TIME = threading.Lock()
+# Some of numba's threading layers must not be entered twice at a time: runs started from several
+# Python threads take turns. A callback may start a run of its own.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @contextmanager
 def kernel_threads(threads: int | None, nodes: int) -> Iterator[None]:
     """Run kernels on so many threads (all cores by default), fewer for few nodes."""
-    if threads is not None and threads < 1:
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise InputError(
-            f"threads is {threads}", expected="at least 1", remedy="Leave it out for all cores"
+            f"threads is {threads!r}",
+            expected="a whole number from 1",
+            remedy="Leave it out for all cores",
         )
     with _ONE_AT_A_TIME:
         _start_waiting_passively()

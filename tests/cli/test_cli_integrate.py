@@ -166,13 +166,15 @@ def test_single_file_in_any_convention(run, plane, out, convention):
     np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
 
 
-@pytest.mark.parametrize("inside", [np.s_[12, 16], np.s_[12, 10:20]], ids=["pixel", "row"])
-def test_mask_too_thin_for_a_face(run, sphere, out, inside, read_report):
+@pytest.mark.parametrize(
+    ("inside", "code"), [(np.s_[12, 16], 1), (np.s_[12, 10:20], 0)], ids=["pixel", "row"]
+)
+def test_mask_too_thin_for_a_face(run, sphere, out, inside, code, read_report):
     mask = np.zeros((24, 32), np.uint8)
     mask[inside] = 255
     write_png(sphere / "mask.png", mask)
     ended = run("integrate", sphere, "-o", out, *ONE_THREAD)
-    assert ended.code == 0
+    assert ended.code == code, "one pixel has no equations"
     assert "nan" not in ended.out
     assert read_report(out)["mean_angle_degrees"] is None
     assert len(list(out.iterdir())) == 5

@@ -10,7 +10,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from rayrelief.io.exr import write_exr
 
 TIMEOUT = 120  # seconds: only a run that hangs gets there
 
@@ -82,3 +85,17 @@ def read_until_closed(terminal: int) -> str:
     finally:
         os.close(terminal)
     return shown.decode()
+
+
+def test_a_cut_off_exr_gives_one_message_and_an_empty_stdout(start, tmp_path):
+    write_exr(tmp_path / "cut.exr", {name: np.ones((24, 32), np.float32) for name in "RGB"})
+    whole = (tmp_path / "cut.exr").read_bytes()
+    (tmp_path / "cut.exr").write_bytes(whole[: len(whole) // 2])
+    process = start(
+        *("integrate", tmp_path / "cut.exr", "--convention", "opencv", "--fov", 50),
+        *("-o", tmp_path / "out", "--json"),
+    )
+    out, err = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 1
+    assert out == ""
+    assert len(err.splitlines()) == 1, err

@@ -17,7 +17,8 @@ from rayrelief.formulation import bini, ray_plane
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.integration import integrate
-from rayrelief.methods.assembly import EdgeModel, assemble, edge_terms
+from rayrelief.methods.assembly import assemble
+from rayrelief.methods.edge_terms import EdgeModel, edge_terms
 from rayrelief.methods.irls import iterate
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.solvers.base import Laplacian, Solution
@@ -499,7 +500,7 @@ def test_an_orthographic_depth_may_start_below_zero():
 @pytest.mark.parametrize(
     ("recipe", "options", "words"),
     [
-        (RayPlane, {"max_iterations": 0}, "max_iterations is 0; expected at least 1"),
+        (RayPlane, {"max_iterations": 0}, "max_iterations is 0; expected a whole number from 1"),
         (BiNI, {"tolerance": 0.0}, "tolerance is 0.0; expected a positive number"),
         (RayPlane, {"midpoint": 1.5}, "midpoint is 1.5; expected a fraction"),
         (Smooth, {"cost_factor": "half"}, "cost_factor is 'half'; expected 'full'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +73,13 @@ class Pinhole(Camera):
 
 def check_intrinsics(fx: float, fy: float, cx: float, cy: float) -> None:
     """Raise CameraError unless the focal lengths are positive and everything is finite."""
+    for name, value in (("fx", fx), ("fy", fy), ("cx", cx), ("cy", cy)):
+        if not isinstance(value, Real):
+            raise CameraError(
+                f"{name} is {value!r}",
+                expected="a number, in pixels",
+                remedy="Check the camera matrix",
+            )
     if not (math.isfinite(fx) and math.isfinite(fy) and fx > 0 and fy > 0):
         raise CameraError(
             f"focal lengths fx = {fx}, fy = {fy}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -61,6 +62,23 @@ def _system_error(error: OSError) -> FileError:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     say(f"warning: {message}")
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keep C libraries, which print what our own messages say better, off both streams."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    saved = {number: os.dup(number) for number in (1, 2)}
+    with open(os.devnull, "wb") as nowhere:
+        for number in saved:
+            os.dup2(nowhere.fileno(), number)
+        try:
+            yield
+        finally:
+            for number, copy in saved.items():
+                os.dup2(copy, number)
+                os.close(copy)
 
 
 @contextmanager

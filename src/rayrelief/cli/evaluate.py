@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rayrelief.cli import options
-from rayrelief.cli.console import EXIT_FAILED, plain_errors, say
+from rayrelief.cli.console import EXIT_FAILED, plain_errors, quiet_libraries, say
 from rayrelief.errors import RayreliefError
 
 
@@ -52,7 +52,7 @@ def evaluate(
             try:
                 rows.append(_evaluate_one(path, recipe, reading, threads))
             except RayreliefError as error:  # the others are worth their while all the same
-                say(f"error: {path}: {error}")
+                say(f"error: {error}" if str(path) in str(error) else f"error: {path}: {error}")
         if as_json:
             typer.echo(to_json(rows))
         elif rows:
@@ -68,7 +68,8 @@ def _evaluate_one(
     from rayrelief.datasets.folder import read_scene
     from rayrelief.errors import FileError
 
-    scene = read_scene(path, **reading)
+    with quiet_libraries():
+        scene = read_scene(path, **reading)
     if scene.depth is None:
         raise FileError(
             f"{path} has no ground truth",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors
+from rayrelief.cli.console import plain_errors, quiet_libraries
 
 DEPTH_FORMATS = ("npy", "npz", "exr", "png")
 MESH_FORMATS = ("ply", "obj", "glb", "stl")
@@ -67,13 +67,15 @@ def integrate(
             midpoint=midpoint,
             outlier_threshold=outlier_threshold,
         )
-        scene = read_scene(
-            path,
-            convention=None if convention is None else convention.value,
-            camera=options.camera_text(camera, fov),
-            mask=mask,
-            k_order=k_order.value,
-        )
+        camera_words = options.camera_text(camera, fov)
+        with quiet_libraries():
+            scene = read_scene(
+                path,
+                convention=None if convention is None else convention.value,
+                camera=camera_words,
+                mask=mask,
+                k_order=k_order.value,
+            )
         run_and_write(
             scene,
             recipe,

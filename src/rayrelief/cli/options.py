@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rayrelief.errors import InputError
+
 if TYPE_CHECKING:
-    from rayrelief.methods.recipes import Method
+    from rayrelief.methods.base import Method
+    from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 
 
 class MethodName(StrEnum):
@@ -72,7 +75,12 @@ CameraText = Annotated[
 ]
 Fov = Annotated[
     float | None,
-    typer.Option(help="Field of view in degrees across the longer side.", rich_help_panel=_INPUT),
+    typer.Option(
+        min=0.01,
+        max=179.99,
+        help="Field of view in degrees across the longer side.",
+        rich_help_panel=_INPUT,
+    ),
 ]
 Mask = Annotated[
     Path | None, typer.Option(help="Mask: above half is inside.", rich_help_panel=_INPUT)
@@ -157,10 +165,7 @@ def build_method(
         given["connectivity"] = "diagonal" if connectivity == "diagonal" else int(connectivity)
     if tolerance is not None:
         given["tolerance"] = tolerance or None
-    given["preprocessing"] = Preprocessing(
-        facing_away=None if facing_away is None else facing_away.value, outlier_ratio=outlier_ratio
-    )
-    recipes: dict[MethodName, type[RayPlane] | type[BiNI]] = {
+    recipes: dict[MethodName, type[RayPlane] | type[BiNI] | type[Smooth]] = {
         MethodName.RAY_PLANE: RayPlane,
         MethodName.BINI: BiNI,
         MethodName.SMOOTH: Smooth,
@@ -170,9 +175,23 @@ def build_method(
     if foreign:
         options = ", ".join("--" + key.replace("_", "-") for key in foreign)
         raise typer.BadParameter(f"{options} cannot be used with --method {name.value}")
-    if published:
-        if name is MethodName.SMOOTH:
-            raise typer.BadParameter("--published goes with the methods ray-plane and bini")
-        given["iterations"] = given.pop("max_iterations", 1200)
-        return recipe.published(**given)
-    return recipe(**given)
+    try:
+        given["preprocessing"] = Preprocessing(
+            facing_away=None if facing_away is None else facing_away.value,
+            outlier_ratio=outlier_ratio,
+        )
+        return _recipe_with(recipe, published, given)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _recipe_with(
+    recipe: type[RayPlane] | type[BiNI] | type[Smooth], published: bool, given: dict[str, Any]
+) -> Method:
+    if not published:
+        return recipe(**given)
+    if not hasattr(recipe, "published"):
+        raise typer.BadParameter("--published goes with the methods ray-plane and bini")
+    given["iterations"] = given.pop("max_iterations", 1200)
+    method: Method = recipe.published(**given)
+    return method

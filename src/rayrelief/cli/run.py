@@ -10,15 +10,18 @@ from typing import Any
 
 import typer
 
-from rayrelief.cli.console import progress, say
+from rayrelief.cli.console import EXIT_FAILED, progress, say
 from rayrelief.cli.report import build_report, to_json
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
-from rayrelief.methods.recipes import Method
+from rayrelief.methods.base import Method
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
+
+# The files are written all the same: they show what there was to see.
+NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE)
 
 
 def run_and_write(
@@ -48,7 +51,15 @@ def run_and_write(
     written.append(path)
     if as_json:
         typer.echo(to_json(report | {"files": [str(p) for p in written]}))
-        return
+    else:
+        _print_summary(result, report, errors, written)
+    if result.status.outcome in NO_SURFACE:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _print_summary(
+    result: Integration, report: dict[str, Any], errors: DepthErrors | None, written: list[Path]
+) -> None:
     typer.echo(str(result))
     angle = report["mean_angle_degrees"]
     if math.isfinite(angle):  # a surface without a face has none

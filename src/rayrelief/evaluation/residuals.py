@@ -10,7 +10,8 @@ from rayrelief.cameras.view import View
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
-from rayrelief.methods.recipes import Method
+from rayrelief.methods.base import Method
+from rayrelief.preprocess import prepare_normals
 from rayrelief.scene import Scene
 
 
@@ -57,7 +58,7 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
             remedy="Convert the depth first",
         )
     inside = scene.mask & np.isfinite(scene.depth)
-    normals = scene.normals / np.linalg.norm(scene.normals, axis=-1, keepdims=True)
+    normals, inside, _ = prepare_normals(scene.normals, inside, view.rays, method.preprocessing)
     equations = method.equations(pixel_graph(inside, method.connectivity), normals, view)
     graph = equations.graph
     if not graph.exists.any():
@@ -71,10 +72,13 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
     for d, a, b in graph.edges():
         miss = x[a] - x[b] - equations.offset[d, a]
         parts[0].append(np.abs(equations.gamma[d, a] * miss))
-        parts[1].append(np.abs(miss / x[a]))
+        has_log = x[a] != 0  # the measure has no value at a depth of 1
+        parts[1].append(np.abs(miss[has_log] / x[a][has_log]))
         parts[2].append(np.abs(np.expm1(-miss)))  # z_b exp(offset) / z_a = exp(-miss)
     return FormulationResiduals(*(_spread(np.concatenate(part)) for part in parts))
 
 
 def _spread(values: FloatArray) -> Spread:
+    if not values.size:
+        return Spread(float("nan"), float("nan"))
     return Spread(float(values.mean()), float(values.std()))

@@ -38,7 +38,8 @@ class EdgeEquations:
     unknown
         What x means.
     left_out
-        Number of directed edges that the normals make impossible (omega <= 0).
+        Number of directed edges that the normals make impossible (omega <= 0), with their
+        opposites.
     """
 
     graph: PixelGraph
@@ -50,11 +51,11 @@ class EdgeEquations:
 
     def without(self, impossible: BoolArray) -> EdgeEquations:
         """Leave out edges (D, N), counted; the graph is sorted anew if that splits components."""
-        count = int(impossible.sum())
-        if count == 0:
+        if not impossible.any():
             return self
         graph, order = self.graph.without(impossible)
         keep = graph.exists
+        count = int(self.graph.exists.sum()) - int(keep.sum())
         return replace(
             self,
             graph=graph,

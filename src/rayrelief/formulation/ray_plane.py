@@ -37,6 +37,12 @@ class AdaptiveMidpoint:
     slope: float = 1.0
 
     def __post_init__(self) -> None:
+        if not np.isfinite(self.slope):
+            raise InputError(
+                f"the midpoint slope is {self.slope}",
+                expected="a finite number",
+                remedy="The paper uses 1, 2 and 3",
+            )
         if self.measure not in ("incidence", "normal_z", "both"):
             raise InputError(
                 f"the midpoint measure is {self.measure!r}",

@@ -19,9 +19,9 @@ from rayrelief.errors import InputError
 from rayrelief.formulation import bini, ray_plane
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import AdaptiveMidpoint, CostFactor
-from rayrelief.graph import Connectivity, PixelGraph
-from rayrelief.methods.assembly import EdgeModel
-from rayrelief.preprocess import Preprocessing
+from rayrelief.graph import PixelGraph
+from rayrelief.methods.base import Method, check_finite
+from rayrelief.methods.edge_terms import EdgeModel
 from rayrelief.solvers.base import Solver
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 
@@ -29,73 +29,11 @@ PUBLISHED_SOLVER = ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
-    """What every method has: how it prepares, connects, starts, solves and stops.
+class TwoPlanes(Method):
+    """What RayPlane and Smooth share: two local planes that meet on the ray between two pixels.
 
     Attributes
     ----------
-    connectivity
-        4, "diagonal" (four diagonal neighbours) or 8.
-    max_iterations
-        Limit of the outer iterations.
-    tolerance
-        Stops when an iteration moves the surface by less than this fraction of its relief; None
-        runs all iterations.
-    solver
-        Inner linear solver.
-    initial_depth
-        (H, W) depth to start from, of the kind that the camera's rays imply; also fixes the scale.
-    preprocessing
-        What happens to normals that face away or do not fit.
-    """
-
-    connectivity: Connectivity = 4
-    max_iterations: int = 40
-    tolerance: float | None = 1e-4
-    solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-4))
-    initial_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
-    preprocessing: Preprocessing = field(default_factory=Preprocessing)
-
-    def __post_init__(self) -> None:
-        if self.max_iterations < 1:
-            raise InputError(
-                f"max_iterations is {self.max_iterations}",
-                expected="at least 1",
-                remedy="Raise it",
-            )
-        if self.tolerance is not None and not self.tolerance > 0:
-            raise InputError(
-                f"tolerance is {self.tolerance}",
-                expected="a positive number, or None for all iterations",
-                remedy="Use None to run without an early stop",
-            )
-
-    @property
-    def model(self) -> EdgeModel:
-        """How edges are weighted and blended."""
-        raise NotImplementedError
-
-    def without_truth(self) -> Method:
-        """Return the method without anything that it was told about the true surface."""
-        return self
-
-    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """Equations of all edges, for normals (H, W, 3) seen through a view."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class RayPlane(Method):
-    """The paper: two local planes that meet on the ray between two pixels, with explicit jumps.
-
-    Attributes
-    ----------
-    sharpness
-        k of the bilateral weights.
-    jumps
-        Whether discontinuities are computed (alpha and beta).
-    activation_slope, activation_threshold
-        q and rho of the discontinuity activation.
     midpoint
         lambda_m: where between two pixels their planes meet, 0 to 1, or a rule.
     outlier_threshold, outlier_samples
@@ -103,22 +41,12 @@ class RayPlane(Method):
         many midpoints; None leaves it. Central cameras only.
     cost_factor
         gamma in the cost: "full", "cosine" or "focal".
-    weight_constant
-        gamma in the weights: this constant times n . ray; None for the full gamma.
-    known_depth
-        (H, W) true depth, whose jumps are taken as known: the oracle of the paper's Table 2.
     """
 
-    sharpness: float = 2.0
-    jumps: bool = True
-    activation_slope: float = 50.0
-    activation_threshold: float = 0.25
     midpoint: float | AdaptiveMidpoint = 0.5
     outlier_threshold: float | None = None
     outlier_samples: int = 21
     cost_factor: CostFactor = "full"
-    weight_constant: float | None = None
-    known_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -134,12 +62,6 @@ class RayPlane(Method):
                 expected="'full', 'cosine' or 'focal'",
                 remedy="Use 'full', the paper's choice",
             )
-        check_finite(
-            sharpness=self.sharpness,
-            activation_slope=self.activation_slope,
-            activation_threshold=self.activation_threshold,
-            weight_constant=1.0 if self.weight_constant is None else self.weight_constant,
-        )
         if self.outlier_samples < 2:
             raise InputError(
                 f"outlier_samples is {self.outlier_samples}",
@@ -152,6 +74,72 @@ class RayPlane(Method):
                 expected="a positive fraction, or None",
                 remedy="The paper uses 0.1 and 0.01",
             )
+
+    @property
+    def weight_gamma(self) -> float | None:
+        """Constant that replaces f in the gamma of the weights; None for f itself."""
+        return None
+
+    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
+        """Two-plane equations for central and for orthographic cameras."""
+        common: dict[str, Any] = {
+            "midpoint": self.midpoint,
+            "cost_factor": self.cost_factor,
+            "weight_constant": self.weight_gamma,
+        }
+        nodes = graph.gather(normals)
+        if view.origins is None:
+            return ray_plane.central_equations(
+                graph,
+                nodes,
+                graph.gather(view.rays),
+                outlier_threshold=self.outlier_threshold,
+                outlier_samples=self.outlier_samples,
+                **common,
+            )
+        if self.outlier_threshold is not None:
+            raise InputError(
+                "outlier_threshold was given for an orthographic camera",
+                expected="a central camera: it bounds the ratio of two depths",
+                remedy="Use preprocessing with outlier_ratio instead",
+            )
+        origins = graph.gather(view.origins)
+        return ray_plane.orthographic_equations(graph, nodes, origins, **common)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayPlane(TwoPlanes):
+    """The paper: two local planes that meet on the ray between two pixels, with explicit jumps.
+
+    Attributes
+    ----------
+    sharpness
+        k of the bilateral weights.
+    jumps
+        Whether discontinuities are computed (alpha and beta).
+    activation_slope, activation_threshold
+        q and rho of the discontinuity activation.
+    weight_constant
+        gamma in the weights: this constant times n . ray; None for the full gamma.
+    known_depth
+        (H, W) true depth, whose jumps are taken as known: the oracle of the paper's Table 2.
+    """
+
+    sharpness: float = 2.0
+    jumps: bool = True
+    activation_slope: float = 50.0
+    activation_threshold: float = 0.25
+    weight_constant: float | None = None
+    known_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_finite(
+            sharpness=self.sharpness,
+            activation_slope=self.activation_slope,
+            activation_threshold=self.activation_threshold,
+            weight_constant=1.0 if self.weight_constant is None else self.weight_constant,
+        )
 
     @classmethod
     def published(cls, iterations: int = 1200, jumps: bool = True, **changes: Any) -> Self:
@@ -172,32 +160,14 @@ class RayPlane(Method):
         jumps = self.jumps and self.known_depth is None
         return EdgeModel(self.sharpness, jumps, self.activation_slope, self.activation_threshold)
 
+    @property
+    def weight_gamma(self) -> float | None:
+        """Constant that replaces f in the gamma of the weights; None for f itself."""
+        return self.weight_constant
+
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """Two-plane equations for central and for orthographic cameras."""
-        common: dict[str, Any] = {
-            "midpoint": self.midpoint,
-            "cost_factor": self.cost_factor,
-            "weight_constant": self.weight_constant,
-        }
-        nodes = graph.gather(normals)
-        if view.origins is not None:
-            if self.outlier_threshold is not None:
-                raise InputError(
-                    "outlier_threshold was given for an orthographic camera",
-                    expected="a central camera: it bounds the ratio of two depths",
-                    remedy="Use preprocessing with outlier_ratio instead",
-                )
-            origins = graph.gather(view.origins)
-            equations = ray_plane.orthographic_equations(graph, nodes, origins, **common)
-        else:
-            equations = ray_plane.central_equations(
-                graph,
-                nodes,
-                graph.gather(view.rays),
-                outlier_threshold=self.outlier_threshold,
-                outlier_samples=self.outlier_samples,
-                **common,
-            )
+        """Two-plane equations, with the true jumps where they are known."""
+        equations = super().equations(graph, normals, view)
         return equations if self.known_depth is None else self._with_known_jumps(equations)
 
     def without_truth(self) -> RayPlane:
@@ -285,22 +255,14 @@ class BiNI(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Smooth(RayPlane):
+class Smooth(TwoPlanes):
     """One least-squares solve of the paper's equations without discontinuities."""
 
-    sharpness: float = 0.0
-    jumps: bool = False
     max_iterations: int = 1
     tolerance: float | None = None
     solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-8, max_steps=50000))
 
-
-def check_finite(**settings: float) -> None:
-    """Raise InputError unless all settings are finite and not negative."""
-    for name, value in settings.items():
-        if not (np.isfinite(value) and value >= 0):
-            raise InputError(
-                f"{name} is {value}",
-                expected="a finite number that is not negative",
-                remedy="Leave it out for the paper's value",
-            )
+    @property
+    def model(self) -> EdgeModel:
+        """All edges alike, no jumps."""
+        return EdgeModel(k=0.0)

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit, prange
 
 from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
 from rayrelief.solvers.base import Laplacian, Solution
 
 PORTION = 40_000_000  # nodes times steps of one call
@@ -37,6 +38,15 @@ class ConjugateGradient:
     rtol: float = 1e-3
     max_steps: int = 5000
     diagonal_floor: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if not (self.rtol > 0 and self.max_steps >= 1 and self.diagonal_floor > 0):
+            raise InputError(
+                f"ConjugateGradient got rtol = {self.rtol}, max_steps = {self.max_steps}, "
+                f"diagonal_floor = {self.diagonal_floor}",
+                expected="positive numbers",
+                remedy="Leave them out for the published values",
+            )
 
     def prepare(self, system: Laplacian) -> _PreparedConjugateGradient:
         """Build the preconditioner."""
