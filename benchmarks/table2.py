@@ -5,6 +5,7 @@ RAYRELIEF_DATA=/path/to/data python -m benchmarks.table2 [ROW ...]
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -36,6 +37,7 @@ def made(scene: rayrelief.Scene, row: str) -> float:
 
 
 def main(rows: list[str]) -> None:
+    """Print the rows; ends with exit code 1 if an error is outside of its limits."""
     if "RAYRELIEF_DATA" not in os.environ:
         print("table 2: skipped, RAYRELIEF_DATA does not name the folder that holds diligent/")
         return
@@ -49,15 +51,23 @@ def main(rows: list[str]) -> None:
     print("MADE in mm (median scale), ours / printed in Table 2\n")
     print("| row | " + " | ".join(objects) + " | seconds |")
     print("|---" * (len(objects) + 2) + "|")
+    outside = []
     for row in rows or ROWS:
         printed = published["rows"].get(row, ["-"] * len(objects))
+        limits = published["limits"].get(row, {})
         began = time.perf_counter()
-        cells = [
-            f"{made(scene, row):.3f} / {print_}"
-            for scene, print_ in zip(scenes, printed, strict=True)
-        ]
+        cells = []
+        for scene, print_ in zip(scenes, printed, strict=True):
+            error = made(scene, row)
+            low, high = limits.get(scene.name, (0.0, math.inf))
+            cells.append(f"{error:.3f} / {print_}")
+            if not low <= error <= high:
+                outside.append(f"{row} {scene.name}: {error:.3f}, expected {low} to {high}")
         seconds = time.perf_counter() - began
         print(f"| {row} | " + " | ".join(cells) + f" | {seconds:.1f} |", flush=True)
+    if outside:
+        raise SystemExit("\noutside of their limits:\n" + "\n".join(outside))
+    print("\nall within their limits (benchmarks/published.toml)")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from rayrelief.errors import (
     IntegrationWarning,
     Outcome,
 )
+from rayrelief.formulation import ray_plane
 from rayrelief.integration import integrate
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.preprocess import Preprocessing
@@ -30,6 +31,7 @@ from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.synthetic import gallery
 from rayrelief.synthetic.render import render
 from rayrelief.synthetic.shapes import Ellipsoid, Plane
+from rayrelief.threads import NODES_PER_THREAD
 
 HEIGHT, WIDTH = 36, 40
 KEEP = Preprocessing(facing_away="keep")
@@ -144,8 +146,8 @@ def test_four_conventions_give_the_same_bits():
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    scene = gallery.tent(70, 71)
-    assert scene.mask.sum() > 2 * 2048, "more than two blocks, whose sums have an order"
+    scene = gallery.tent(140, 141)
+    assert scene.mask.sum() > 2 * NODES_PER_THREAD, "fewer would run on one thread"
     method = RayPlane(max_iterations=3, tolerance=None)
     before = numba.get_num_threads()
     results = [
@@ -443,3 +445,38 @@ def test_impossible_edges_are_reported_and_cut():
     result = integrate(normals, camera)
     assert "impossible edges (omega <= 0) were left out" in str(result.status)
     assert result.components.count > 1
+
+
+def test_a_callback_may_integrate_too():
+    scene = gallery.sphere(24, 24)
+    inner = []
+
+    def callback(iteration):
+        inner.append(integrate(scene.normals, scene.camera, mask=scene.mask))
+        return True
+
+    outer = integrate(scene.normals, scene.camera, mask=scene.mask, callback=callback)
+    assert outer.status.outcome is Outcome.STOPPED
+    assert inner[0].status.ok
+
+
+def test_the_relative_jump_is_the_alpha_of_the_paper():
+    scene = gallery.overlapping_spheres(40, 48)
+    result = integrate(scene.normals, scene.camera, mask=scene.mask)
+    alpha = result.relative_jumps.towards(1, 0)[:, :-1]
+    rays = scene.camera.rays(40, 48)
+    a = np.s_[:, :-1]
+    b = np.s_[:, 1:]
+    n_a, n_b, tau_a, tau_b = scene.normals[a], scene.normals[b], rays[a], rays[b]
+    omega = ray_plane.omega(n_a, n_b, tau_a, tau_b, 0.5 * (tau_a + tau_b))
+    epsilon = alpha * result.depth[b]
+    expected = omega * result.depth[b] + ray_plane.omega_eps(n_a, tau_a) * epsilon  # Eq. 2
+    seen = np.isfinite(alpha)
+    assert seen.any()
+    np.testing.assert_allclose(expected[seen], result.depth[a][seen], rtol=1e-9)
+
+
+def test_a_result_cannot_be_changed():
+    result = integrate(flat(4, 4), Orthographic())
+    with pytest.raises(ValueError, match="read-only"):
+        result.depth[0, 0] = 5.0

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.ray_map import RayMap
+from rayrelief.discontinuity import relative_jump
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation import bini, ray_plane
 from rayrelief.formulation.edge_equations import EdgeEquations
@@ -21,7 +22,7 @@ from rayrelief.methods.assembly import assemble
 from rayrelief.methods.edge_terms import EdgeModel, edge_terms
 from rayrelief.methods.irls import iterate
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
-from rayrelief.solvers.base import Laplacian, Solution
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.dense import Dense
 from rayrelief.synthetic import gallery
@@ -205,25 +206,41 @@ def test_the_argument_of_the_logarithm_stays_positive_in_every_iteration(seed, k
     graph = pixel_graph(random_mask(rng, 12, 13, density=0.9))
     normals = facing_normals(rng, rays, spread=1.6)
     equations = ray_plane.central_equations(graph, graph.gather(normals), graph.gather(rays))
-    seen = []
+    model = EdgeModel(k, jumps=True, q=q)
+    solver = Recording(ConjugateGradient(rtol=1e-6), [])
+    loop = iterate(equations, model, solver, start=None, max_iterations=15, tolerance=None)
+    assert len(solver.iterates) == len(loop.history) == 15
+    graph = equations.graph
+    eps = ray_plane.omega_eps(graph.gather(normals), graph.gather(rays))
+    omega = np.exp(equations.offset)
+    for number, x in enumerate(solver.iterates, start=1):
+        beta = edge_terms(equations, model, x).activation
+        alpha = relative_jump(x - x[graph.neighbours], omega, eps)
+        argument = (omega + eps * alpha * beta)[graph.exists]
+        assert argument.min() > 0, f"iteration {number}, seed {seed}"
+        assert np.isfinite(argument).all()
 
-    def watch(iteration):
-        seen.append(iteration)
 
-    loop = iterate(
-        equations,
-        EdgeModel(k, jumps=True, q=q),
-        ConjugateGradient(rtol=1e-6),
-        start=None,
-        max_iterations=15,
-        tolerance=None,
-        callback=watch,
-    )
-    assert len(seen) == 15
-    assert all(np.isfinite(i.energy) and np.isfinite(i.change) for i in seen)
-    terms = edge_terms(equations, EdgeModel(k, jumps=True, q=q), loop.x)
-    assert np.isfinite(np.exp(terms.target)).all()
-    assert (np.exp(terms.target) > 0).all()
+@dataclass(frozen=True)
+class Recording:
+    """A solver that keeps every iterate."""
+
+    solver: ConjugateGradient
+    iterates: list[np.ndarray]
+
+    def prepare(self, system: Laplacian) -> RecordingPrepared:
+        return RecordingPrepared(self.solver.prepare(system), self.iterates)
+
+
+@dataclass(frozen=True)
+class RecordingPrepared:
+    prepared: PreparedSolver
+    iterates: list[np.ndarray]
+
+    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> Solution:
+        solution = self.prepared.solve(rhs, start, tighten)
+        self.iterates.append(solution.x)
+        return solution
 
 
 def smooth_problem(size=(9, 10)):

@@ -109,13 +109,15 @@ def test_solves_graphs_of_any_number_of_blocks(solver, name):
 @pytest.mark.parametrize("name", MASKS)
 def test_gives_the_same_bits_for_any_number_of_threads(solver, name):
     graph = pixel_graph(MASKS[name])
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip("one core: there is nothing to compare with")
     rng = np.random.default_rng(7)
     system = random_system(rng, graph, 1)
     rhs, start = system @ rng.normal(size=graph.size), rng.normal(size=graph.size)
     before = numba.get_num_threads()
     results = []
     try:
-        for threads in (1, 1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        for threads in (1, 1, 2):
             numba.set_num_threads(threads)
             results.append(solver.prepare(system).solve(rhs, start))
     finally:
