@@ -241,3 +241,8 @@ def test_equal_parameters_make_equal_cameras():
     twin.directions(np.zeros((1, 2)))  # caches must not take part
     assert twin == STRONG_BARREL
     assert hash(twin) == hash(STRONG_BARREL)
+
+
+def test_a_pole_and_a_fold_side_by_side_are_no_warning():
+    lens = RationalDistortion(k3=-1.192092896e-07, k4=-1.192092896e-07, k6=-1.192092896e-07)
+    assert np.isfinite(camera_of(lens).directions(pixel_grid(8, 8))).any()

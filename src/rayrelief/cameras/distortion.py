@@ -200,10 +200,11 @@ class RationalDistortion:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             folded = self._folded_at(SEARCH_RADII)
+        finite = np.isfinite(folded)
         middle = np.flatnonzero(
             (folded[1:-1] > folded[:-2])
             & (folded[1:-1] >= folded[2:])
-            & np.isfinite(folded[:-2] + folded[1:-1] + folded[2:])
+            & (finite[:-2] & finite[1:-1] & finite[2:])
         )
         left, centre, right = folded[middle], folded[middle + 1], folded[middle + 2]
         peak = centre + (right - left) ** 2 / (8 * (2 * centre - left - right))
