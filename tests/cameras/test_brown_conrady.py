@@ -243,6 +243,13 @@ def test_equal_parameters_make_equal_cameras():
     assert hash(twin) == hash(STRONG_BARREL)
 
 
-def test_a_pole_and_a_fold_side_by_side_are_no_warning():
-    lens = RationalDistortion(k3=-1.192092896e-07, k4=-1.192092896e-07, k6=-1.192092896e-07)
+@pytest.mark.parametrize(
+    "lens",
+    [
+        RationalDistortion(k3=-1.192092896e-07, k4=-1.192092896e-07, k6=-1.192092896e-07),
+        RationalDistortion(p2=0.015625, k5=0.5),
+    ],
+    ids=["pole beside a fold", "flat maximum"],
+)
+def test_rare_lenses_give_no_warning(lens):
     assert np.isfinite(camera_of(lens).directions(pixel_grid(8, 8))).any()

@@ -159,7 +159,8 @@ def test_normal_equations_are_those_of_the_reference(formulation, connectivity, 
 @given(seed=SEED)
 def test_one_outer_iteration_is_that_of_the_reference(formulation, connectivity, jumps, seed):
     problem = Problem.random(formulation, connectivity, seed)
-    start = 0.05 * problem.rng.normal(size=problem.graph.size)
+    # Gentle, so that no pixel hangs on weights next to zero, whose position nothing determines.
+    start = 0.01 * problem.rng.normal(size=problem.graph.size)
     model = edge_loop.Model(jumps=jumps)
     loop = iterate(
         problem.equations,

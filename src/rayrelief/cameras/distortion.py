@@ -207,7 +207,9 @@ class RationalDistortion:
             & (finite[:-2] & finite[1:-1] & finite[2:])
         )
         left, centre, right = folded[middle], folded[middle + 1], folded[middle + 2]
-        peak = centre + (right - left) ** 2 / (8 * (2 * centre - left - right))
+        # Two differences: their sum is positive, where 2 centre - left - right may round to zero.
+        bend = (centre - left) + (centre - right)
+        peak = centre + (right - left) ** 2 / (8 * bend)
         folded[middle + 2] = np.maximum(right, peak)
         return np.maximum.accumulate(folded)
 
