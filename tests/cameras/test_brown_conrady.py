@@ -252,4 +252,5 @@ def test_equal_parameters_make_equal_cameras():
     ids=["pole beside a fold", "flat maximum"],
 )
 def test_rare_lenses_give_no_warning(lens):
-    assert np.isfinite(camera_of(lens).directions(pixel_grid(8, 8))).any()
+    grid = pixel_grid(HEIGHT, WIDTH)[::40, ::40]
+    assert np.isfinite(camera_of(lens).directions(grid)).any()
