@@ -15,7 +15,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import pixel_graph
-from rayrelief.methods.base import Method
+from rayrelief.methods.base import Method, depth_image
 from rayrelief.methods.irls import Callback, iterate
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import PreprocessReport, prepare_normals
@@ -119,13 +119,7 @@ def _start(method: Method, equations: EdgeEquations) -> FloatArray | None:
     if method.initial_depth is None:
         return None
     graph = equations.graph
-    depth = np.asarray(method.initial_depth, dtype=np.float64)
-    if depth.shape != graph.shape:
-        raise InputError(
-            f"initial_depth has the shape {depth.shape}",
-            expected=f"{graph.shape}, the size of the normal map",
-            remedy="Give a depth for every pixel of the mask",
-        )
+    depth = depth_image("initial_depth", method.initial_depth, graph.shape)
     start = graph.gather(depth)
     bad = ~np.isfinite(start)
     if equations.unknown == "log-depth":

@@ -88,6 +88,18 @@ class Method:
         raise NotImplementedError
 
 
+def depth_image(name: str, depth: npt.ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Depth given with a method as (H, W) float64, or an InputError that names it."""
+    image: FloatArray = np.asarray(depth, dtype=np.float64)
+    if image.shape != shape:
+        raise InputError(
+            f"{name} has the shape {image.shape}",
+            expected=f"{shape}, the size of the normal map",
+            remedy="Give a depth for every pixel of the mask",
+        )
+    return image
+
+
 def check_finite(**settings: float) -> None:
     """Raise InputError unless all settings are finite and not negative."""
     for name, value in settings.items():

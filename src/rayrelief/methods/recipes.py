@@ -20,7 +20,7 @@ from rayrelief.formulation import bini, ray_plane
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import AdaptiveMidpoint, CostFactor
 from rayrelief.graph import PixelGraph
-from rayrelief.methods.base import Method, check_finite
+from rayrelief.methods.base import Method, check_finite, depth_image
 from rayrelief.methods.edge_terms import EdgeModel
 from rayrelief.solvers.base import Solver
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
@@ -167,8 +167,7 @@ class RayPlane(TwoPlanes):
 
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
         """Two-plane equations, with the true jumps where they are known."""
-        equations = super().equations(graph, normals, view)
-        return equations if self.known_depth is None else self._with_known_jumps(equations)
+        return self._with_known_jumps(super().equations(graph, normals, view))
 
     def without_truth(self) -> RayPlane:
         """Return the method without known_depth."""
@@ -177,13 +176,9 @@ class RayPlane(TwoPlanes):
     def _with_known_jumps(self, equations: EdgeEquations) -> EdgeEquations:
         """With true jumps omega + omega_eps alpha is the true ratio of the two depths."""
         graph = equations.graph
-        known = np.asarray(self.known_depth, dtype=np.float64)
-        if known.shape != graph.shape:
-            raise InputError(
-                f"known_depth has the shape {known.shape}",
-                expected=f"{graph.shape}, the size of the normal map",
-                remedy="Give the true depth of every pixel",
-            )
+        if self.known_depth is None:
+            return equations
+        known = depth_image("known_depth", self.known_depth, graph.shape)
         x = graph.gather(known)
         if equations.unknown == "log-depth":
             with np.errstate(invalid="ignore", divide="ignore"):
