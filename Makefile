@@ -34,4 +34,5 @@ bench: $(STAMP)  ## accuracy on real maps (RAYRELIEF_DATA) and the speed of the 
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache
+	find src -name __pycache__ -exec rm -rf {} +

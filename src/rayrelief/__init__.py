@@ -19,6 +19,7 @@ _HOMES = {
     "Integration": "rayrelief.result",
     "IntegrationWarning": "rayrelief.errors",
     "Mesh": "rayrelief.mesh",
+    "Multigrid": "rayrelief.solvers.multigrid",
     "Orthographic": "rayrelief.cameras.orthographic",
     "Pinhole": "rayrelief.cameras.pinhole",
     "Preprocessing": "rayrelief.preprocess",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from rayrelief.result import Integration
     from rayrelief.scene import Scene
     from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+    from rayrelief.solvers.multigrid import Multigrid
 
 __all__ = [
     "AdaptiveMidpoint",
@@ -63,6 +65,7 @@ __all__ = [
     "Integration",
     "IntegrationWarning",
     "Mesh",
+    "Multigrid",
     "Orthographic",
     "Pinhole",
     "Preprocessing",

@@ -51,6 +51,10 @@ class Outcome(Enum):
     """How a run ended: each member carries its cause and its remedy."""
 
     CONVERGED = ("the change of the surface fell below the tolerance", "")
+    ALTERNATES = (
+        "the surface alternates between two states, and the one of lower energy was taken",
+        "",
+    )
     COMPLETED = ("all iterations were done", "")
     STOPPED = ("the callback asked to stop", "")
     ITERATION_LIMIT = (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
+
 import numba
 import numpy as np
 import pytest
@@ -13,11 +16,18 @@ from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.solvers.base import Laplacian
 from rayrelief.solvers.conjugate_gradient import BLOCK, ConjugateGradient
 from rayrelief.solvers.dense import Dense
+from rayrelief.solvers.direct import Direct
+from rayrelief.solvers.multigrid import Multigrid
+from rayrelief.solvers.pyamg_solver import PyAMG
 from reference.random_maps import random_mask
 
+needs_pyamg = pytest.mark.skipif(find_spec("pyamg") is None, reason="pyamg is not installed")
 SOLVERS = [
     ConjugateGradient(rtol=1e-12),
     Dense(),
+    Direct(),
+    Multigrid(rtol=1e-12),
+    pytest.param(PyAMG(rtol=1e-12), marks=needs_pyamg),
 ]
 solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
 
@@ -251,3 +261,59 @@ def test_the_dense_solver_refuses_what_would_fill_the_memory():
     system = Laplacian(graph, graph.exists.astype(float))
     with pytest.raises(InputError, match=r"64 pixels; expected at most 60.*ConjugateGradient"):
         Dense(max_nodes=60).prepare(system)
+
+
+def test_the_direct_solver_refuses_what_would_fill_the_memory():
+    graph = pixel_graph(np.ones((8, 8), dtype=bool))
+    system = Laplacian(graph, graph.exists.astype(float))
+    with pytest.raises(InputError, match=r"64 pixels; expected at most 60.*Multigrid"):
+        Direct(max_nodes=60).prepare(system)
+    assert Direct(max_nodes=64).prepare(system).solve(np.zeros(64), np.zeros(64)).converged
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=SEED, link=st.floats(-11, 0))
+def test_the_direct_solver_is_exact_across_a_link_that_its_factors_have_lost(seed, link):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(np.ones((60, 60), dtype=bool))
+    system = random_system(rng, graph, 1)
+    left = graph.pixels % 60 < 30
+    middle = rng.integers(60) * 60 + 29  # the one pixel that is joined to the other side
+    for d, a, b in graph.edges():
+        across = left[a] != left[b]
+        joined = (graph.pixels[a] == middle) | (graph.pixels[b] == middle)
+        system.conductance[d, a[across]] = np.where(joined[across], 10.0**link, 0.0)
+    solution = (
+        Direct().prepare(system).solve(system @ np.where(left, 1.0, 2.0), np.zeros(graph.size))
+    )
+    np.testing.assert_allclose(solution.x - solution.x[left][0], ~left, atol=1e-12)
+
+
+@needs_pyamg
+def test_pyamg_stops_at_its_tolerance_and_reports_its_step_limit():
+    rng = np.random.default_rng(2)
+    graph = pixel_graph(MASKS["above one block"])
+    system = random_system(rng, graph, 2)
+    rhs = system @ rng.normal(size=graph.size)
+    loose = PyAMG(rtol=1e-3).prepare(system)
+    solution, tight = loose.solve(rhs, 0 * rhs), loose.solve(rhs, 0 * rhs, tighten=1e-3)
+    for found, rtol in ((solution, 1e-3), (tight, 1e-6)):
+        assert found.converged
+        assert np.linalg.norm(rhs - system @ found.x) <= 1.001 * rtol * np.linalg.norm(rhs)
+    assert 0 < solution.steps < tight.steps
+    stopped = PyAMG(rtol=1e-12, max_steps=1).prepare(system).solve(rhs, 0 * rhs)
+    assert (stopped.converged, stopped.steps) == (False, 1)
+    assert loose.solve(rhs, solution.x).steps == 0
+
+
+def test_without_pyamg_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyamg", None)
+    graph = pixel_graph(np.ones((2, 2), dtype=bool))
+    with pytest.raises(InputError, match=r"not installed.*python -m pip install"):
+        PyAMG().prepare(Laplacian(graph, graph.exists.astype(float)))
+
+
+@pytest.mark.parametrize("options", [{"rtol": 0.0}, {"max_steps": 0}, {"theta": 1.0}])
+def test_pyamg_refuses_settings_that_cannot_work(options):
+    with pytest.raises(InputError, match=r"PyAMG got .*; expected positive"):
+        PyAMG(**options)

@@ -17,7 +17,7 @@ from rayrelief.graph import STEPS, Connectivity, PixelGraph
 from rayrelief.methods.edge_terms import EdgeModel
 from rayrelief.preprocess import Preprocessing
 from rayrelief.solvers.base import Solver
-from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+from rayrelief.solvers.multigrid import Multigrid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Method:
     connectivity: Connectivity = 4
     max_iterations: int = 40
     tolerance: float | None = 1e-4
-    solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-4))
+    solver: Solver = field(default_factory=Multigrid)
     initial_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
 
@@ -64,7 +64,7 @@ class Method:
         if not hasattr(self.solver, "prepare"):
             raise InputError(
                 f"the solver is {self.solver!r}",
-                expected="a solver such as ConjugateGradient()",
+                expected="a solver such as Multigrid()",
                 remedy="Leave it out for the method's own",
             )
         if self.tolerance is not None and not self.tolerance > 0:

@@ -1,11 +1,7 @@
-"""Bilateral weights, discontinuity activation and right-hand sides of all edges, in one pass.
-
-The formulas stand in the file of the kernel that uses them, since numba's cache watches no other.
-"""
+"""Bilateral weights, discontinuity activation and right-hand sides; their normal equations."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +10,10 @@ from numba import njit, prange
 
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.methods.elementary import exp, log
+from rayrelief.solvers.base import Laplacian
 
-BLOCK = 2048  # nodes per block; the partial energies of the blocks are added in order
+BLOCK = 512  # nodes per block; the partial energies of the blocks are added in order
 
 
 @dataclass(frozen=True)
@@ -45,60 +43,98 @@ class EdgeTerms:
     weights: FloatArray
     activation: FloatArray
     target: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """What the next iterate solves: a weighted graph Laplacian and its right-hand side (N,).
+
+    ``energy`` is the weighted sum of squared residuals at the iterate that they were made at.
+    """
+
+    system: Laplacian
+    rhs: FloatArray
     energy: float
 
 
 def edge_terms(equations: EdgeEquations, model: EdgeModel, x: FloatArray) -> EdgeTerms:
-    """Evaluate weights, activation, right-hand sides and the energy at the iterate x (N,)."""
+    """Evaluate weights, activation and right-hand sides at the iterate x (N,), to look at."""
     shape = equations.offset.shape
-    weights, beta, target = np.empty(shape), np.zeros(shape), np.empty(shape)
-    energies = np.empty((x.size + BLOCK - 1) // BLOCK)
+    terms = EdgeTerms(np.empty(shape), np.zeros(shape), np.empty(shape))
     _edge_terms(
+        equations.graph.neighbours,
+        equations.offset,
+        equations.gamma_weight,
+        x,
+        *_settings(equations, model),
+        terms.weights,
+        terms.activation,
+        terms.target,
+    )
+    return terms
+
+
+def normal_equations(
+    equations: EdgeEquations, model: EdgeModel, x: FloatArray, done: NormalEquations | None = None
+) -> NormalEquations:
+    """Build the normal equations at the iterate x (N,) without storing the terms of edges.
+
+    They take over the arrays of equations that are ``done`` with.
+    """
+    shape = equations.offset.shape
+    conductance = np.empty(shape) if done is None else done.system.conductance
+    rhs = np.empty(x.size) if done is None else done.rhs
+    flux = np.empty(shape)
+    energies = np.empty((x.size + BLOCK - 1) // BLOCK)
+    _weighted_edges(
         equations.graph.neighbours,
         equations.offset,
         equations.gamma,
         equations.gamma_weight,
         x,
-        float(model.k),
-        model.jumps,
-        float(model.q),
-        float(model.rho),
-        equations.unknown == "log-depth",
-        weights,
-        beta,
-        target,
+        *_settings(equations, model),
+        conductance,
+        flux,
         energies,
     )
-    return EdgeTerms(weights, beta, target, float(np.cumsum(energies)[-1]) if x.size else 0.0)
+    _join_opposite(equations.graph.neighbours, conductance, flux, rhs)
+    energy = float(np.cumsum(energies)[-1]) if x.size else 0.0  # in order: cumsum has no choice
+    return NormalEquations(Laplacian(equations.graph, conductance), rhs, energy)
+
+
+def _settings(equations: EdgeEquations, model: EdgeModel) -> tuple[Any, ...]:
+    logarithmic = equations.unknown == "log-depth"
+    return float(model.k), model.jumps, float(model.q), float(model.rho), logarithmic
 
 
 @njit(inline="always", error_model="numpy")
-def bilateral_weights(res_b: float, res_opposite: float, k: float) -> tuple[float, float]:
+def bilateral_weights(res_b: float, res_opposite: float, k: float) -> Any:
     """w_{b->a} and w_{-b->a} from the residuals gamma (x_a - x_b) of two opposite edges.
 
     Both are computed without cancellation: a weight of 1e-20 stays 1e-20.
     """
     t = k * (res_opposite * res_opposite - res_b * res_b)
-    e = math.exp(-abs(t))
-    large, small = 1.0 / (1.0 + e), e / (1.0 + e)
+    e = exp(-abs(t))
+    large = 1.0 / (1.0 + e)
+    small = e * large
     return (large, small) if t > 0 else (small, large)  # Eq. 10
 
 
 @njit(inline="always", error_model="numpy")
-def activation(w: float, q: float, rho: float) -> float:
+def activation(w: float, q: float, rho: float) -> Any:
     """beta = sigma(q (rho - w)): 1 on a jump, 0 on a continuous surface."""
-    return 1.0 / (1.0 + math.exp(-q * (rho - w)))  # Eq. 16
+    return 1.0 / (1.0 + exp(-q * (rho - w)))  # Eq. 16
 
 
 @njit(inline="always", error_model="numpy")
-def blended_log_offset(difference: float, log_omega: float, beta: float) -> float:
+def blended_log_offset(difference: float, log_omega: float, beta: float) -> Any:
     """log(omega + omega_eps alpha beta) with alpha from the current difference x_a - x_b.
 
     Putting alpha = (exp(x_a - x_b) - omega) / omega_eps into the equation cancels omega_eps:
     log((1 - beta) omega + beta exp(x_a - x_b)), positive by construction, with no division by n_z.
     """
     # Not log1p(beta * expm1(...)): that ends in log(0) where beta rounds to 1.
-    return log_omega + math.log((1.0 - beta) + beta * math.exp(difference - log_omega))  # Eq. 15
+    return log_omega + log((1.0 - beta) + beta * exp(difference - log_omega))  # Eq. 15
 
 
 @njit(inline="always", error_model="numpy")
@@ -111,7 +147,6 @@ def blended_offset(difference: float, offset: float, beta: float) -> float:
 def _edge_terms(
     neighbours: Any,
     offset: Any,
-    gamma: Any,
     gamma_weight: Any,
     x: Any,
     k: float,
@@ -122,28 +157,148 @@ def _edge_terms(
     weights: Any,
     beta: Any,
     target: Any,
+) -> None:
+    nodes = len(x)
+    for block in prange((nodes + BLOCK - 1) // BLOCK):
+        lo = block * BLOCK
+        hi = min(lo + BLOCK, nodes)
+        differences = np.empty((len(offset), hi - lo))
+        settings = (k, jumps, q, rho, logarithmic)
+        _terms_of_block(
+            neighbours,
+            offset,
+            gamma_weight,
+            x,
+            settings,
+            lo,
+            hi,
+            differences,
+            weights,
+            beta,
+            target,
+            lo,
+        )
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _weighted_edges(
+    neighbours: Any,
+    offset: Any,
+    gamma: Any,
+    gamma_weight: Any,
+    x: Any,
+    k: float,
+    jumps: bool,
+    q: float,
+    rho: float,
+    logarithmic: bool,
+    conductance: Any,
+    flux: Any,
     energies: Any,
 ) -> None:
+    """w gamma^2 and w gamma^2 target of each directed edge."""
     directions, nodes = offset.shape
     for block in prange(len(energies)):
+        lo = block * BLOCK
+        hi = min(lo + BLOCK, nodes)
+        shape = (directions, hi - lo)
+        differences, weights = np.empty(shape), np.empty(shape)
+        beta, target = np.empty(shape), np.empty(shape)
+        settings = (k, jumps, q, rho, logarithmic)
+        _terms_of_block(
+            neighbours,
+            offset,
+            gamma_weight,
+            x,
+            settings,
+            lo,
+            hi,
+            differences,
+            weights,
+            beta,
+            target,
+            0,
+        )
         energy = 0.0
-        for a in range(block * BLOCK, min((block + 1) * BLOCK, nodes)):
-            for d in range(0, directions, 2):
-                there, back = x[a] - x[neighbours[d, a]], x[a] - x[neighbours[d + 1, a]]
-                weights[d, a], weights[d + 1, a] = bilateral_weights(
-                    gamma_weight[d, a] * there, gamma_weight[d + 1, a] * back, k
-                )
-            for d in range(directions):
-                difference = x[a] - x[neighbours[d, a]]
-                smooth = offset[d, a]
-                if jumps:
-                    b = activation(weights[d, a], q, rho)
-                    beta[d, a] = b
-                    if logarithmic:
-                        smooth = blended_log_offset(difference, smooth, b)
-                    else:
-                        smooth = blended_offset(difference, smooth, b)
-                target[d, a] = smooth
-                residual = gamma[d, a] * (difference - smooth)
-                energy += weights[d, a] * residual * residual
+        for d in range(directions):
+            difference, g, w = differences[d], gamma[d, lo:hi], weights[d]
+            c, f, t, terms = conductance[d, lo:hi], flux[d, lo:hi], target[d], beta[d]
+            for i in range(hi - lo):
+                c[i] = w[i] * g[i] * g[i]
+                residual = difference[i] - t[i]
+                terms[i] = c[i] * residual * residual
+                f[i] = c[i] * t[i]
+            for i in range(hi - lo):
+                energy += terms[i]
         energies[block] = energy
+
+
+@njit(inline="always", error_model="numpy")
+def _terms_of_block(
+    neighbours: Any,
+    offset: Any,
+    gamma_weight: Any,
+    x: Any,
+    settings: Any,
+    lo: int,
+    hi: int,
+    differences: Any,
+    weights: Any,
+    beta: Any,
+    target: Any,
+    at: int,
+) -> None:
+    """Differences, weights, activation and right-hand sides of the nodes lo..hi.
+
+    Weights, activation and right-hand sides are written from column ``at`` on. What is gathered is
+    gathered first: loops over rows of arrays alone vectorise.
+    """
+    k, jumps, q, rho, logarithmic = settings
+    here, nodes = x[lo:hi], hi - lo
+    for d in range(len(offset)):
+        b, difference = neighbours[d, lo:hi], differences[d]
+        for i in range(nodes):
+            difference[i] = here[i] - x[b[i]]
+    for d in range(0, len(offset), 2):
+        there, back = differences[d], differences[d + 1]
+        g_there, g_back = gamma_weight[d, lo:hi], gamma_weight[d + 1, lo:hi]
+        w_there, w_back = weights[d, at : at + nodes], weights[d + 1, at : at + nodes]
+        for i in range(nodes):
+            w_there[i], w_back[i] = bilateral_weights(g_there[i] * there[i], g_back[i] * back[i], k)
+    for d in range(len(offset)):
+        difference, smooth = differences[d], offset[d, lo:hi]
+        w, active = weights[d, at : at + nodes], beta[d, at : at + nodes]
+        t = target[d, at : at + nodes]
+        if not jumps:
+            t[:] = smooth
+            continue
+        for i in range(nodes):
+            active[i] = activation(w[i], q, rho)
+        if logarithmic:
+            for i in range(nodes):
+                t[i] = blended_log_offset(difference[i], smooth[i], active[i])
+        else:
+            for i in range(nodes):
+                t[i] = blended_offset(difference[i], smooth[i], active[i])
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> None:
+    """Add up the two directions of every edge in place, and the flux into every node."""
+    directions, nodes = conductance.shape
+    blocks = (nodes + BLOCK - 1) // BLOCK
+    for block in prange(blocks):
+        for d in range(0, directions, 2):
+            for a in range(block * BLOCK, min((block + 1) * BLOCK, nodes)):
+                b = neighbours[d, a]
+                if b != a:  # else a missing edge: its opposite slot may be a real one
+                    both = conductance[d, a] + conductance[d + 1, b]
+                    net = flux[d, a] - flux[d + 1, b]
+                    conductance[d, a], conductance[d + 1, b] = both, both
+                    flux[d, a], flux[d + 1, b] = net, -net
+    for block in prange(blocks):
+        for a in range(block * BLOCK, min((block + 1) * BLOCK, nodes)):
+            total = 0.0
+            for d in range(directions):
+                total += flux[d, a]
+            rhs[a] = total

@@ -12,9 +12,8 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import PixelGraph
-from rayrelief.methods.assembly import assemble
-from rayrelief.methods.edge_terms import EdgeModel, edge_terms
-from rayrelief.solvers.base import Solver
+from rayrelief.methods.edge_terms import EdgeModel, normal_equations
+from rayrelief.solvers.base import PreparedSolver, Solver
 
 
 @dataclass(frozen=True)
@@ -79,52 +78,59 @@ def iterate(
         Stops when the change falls below it; None runs all iterations.
 
     With a tolerance, the first solve is a tight one, and a surface that has come to rest under a
-    loose inner solve is solved again, more tightly each time, before it counts as converged. The
-    bilateral weights never quite come to rest on most real maps, so that ending at the limit is
-    normal; it is a failure only where the last quarter of the iterations still moved the surface
-    by more than ``SETTLED``.
+    loose inner solve is solved again, more tightly each time, before it counts as converged. A
+    surface that returns to where it was two iterations ago alternates for ever: of its two states
+    the one of lower energy is taken. The bilateral weights of most real maps never quite come to
+    rest, so that ending at the limit is normal; it is a failure only where the last quarter of the
+    iterations still moved the surface by more than ``SETTLED``.
     """
     graph = equations.graph
     if not graph.exists.any():
         return LoopResult(np.zeros(graph.size), (), Outcome.NO_EQUATIONS)
-    if start is None:
-        x = np.zeros(graph.size)
-        terms = edge_terms(equations, EdgeModel(model.k), x)  # alpha = 0 in the first iteration
-    else:
-        x = start
-        terms = edge_terms(equations, model, x)
+    x = np.zeros(graph.size) if start is None else start
+    # alpha = 0 in the first iteration
+    normal = normal_equations(equations, EdgeModel(model.k) if start is None else model, x)
     history: list[Iteration] = []
+    prepared: PreparedSolver | None = None
     # What the first solve gets wrong the second may take for jumps, and keep.
     tightened = 0 if tolerance is None else TIGHTENINGS
     outcome = Outcome.COMPLETED
-    last_quarter = x
+    before = last_quarter = x
     for number in range(1, max_iterations + 1):
         began = time.perf_counter()
         if number == max_iterations - max_iterations // 4:
             last_quarter = x
-        system, rhs = assemble(equations, terms)
-        solution = solver.prepare(system).solve(rhs, x, 0.01**tightened)
+        prepared = solver.prepare(normal.system, prepared)
+        solution = prepared.solve(normal.rhs, x, 0.01**tightened)
+        normal = normal_equations(equations, model, solution.x, normal)
         change = _change(graph, solution.x, x)
-        terms = edge_terms(equations, model, solution.x)
-        if not (np.isfinite(change) and np.isfinite(terms.energy)):
+        if not (np.isfinite(change) and np.isfinite(normal.energy)):
             outcome = Outcome.NOT_FINITE
             break
-        x = solution.x
+        still = tolerance is not None and change < tolerance
+        alternates = (
+            tolerance is not None
+            and not still
+            and number > 2
+            and _change(graph, solution.x, before) < tolerance
+        )
+        before, x = x, solution.x
         history.append(
-            Iteration(number, terms.energy, change, solution.steps, time.perf_counter() - began)
+            Iteration(number, normal.energy, change, solution.steps, time.perf_counter() - began)
         )
         if callback is not None and callback(history[-1]):
             outcome = Outcome.STOPPED
             break
         if not solution.converged:
             outcome, tightened = Outcome.SOLVER_LIMIT, 0
-        elif tolerance is not None and change < tolerance and tightened == TIGHTENINGS:
-            outcome = Outcome.CONVERGED
+        elif (still or alternates) and tightened == TIGHTENINGS:
+            outcome = Outcome.ALTERNATES if alternates else Outcome.CONVERGED
             break
         else:
             outcome = Outcome.COMPLETED
-            at_rest = tolerance is not None and change < tolerance
-            tightened = tightened + 1 if at_rest else 0
+            tightened = tightened + 1 if still or alternates else 0
+    if outcome is Outcome.ALTERNATES and history[-2].energy < history[-1].energy:
+        x = before
     # To and fro is how weights end on most maps; a surface under way goes on in one direction.
     under_way = tolerance is not None and _change(graph, x, last_quarter) > SETTLED
     if outcome is Outcome.COMPLETED and under_way:

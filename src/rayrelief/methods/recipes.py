@@ -24,6 +24,7 @@ from rayrelief.methods.base import Method, check_finite, depth_image
 from rayrelief.methods.edge_terms import EdgeModel
 from rayrelief.solvers.base import Solver
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+from rayrelief.solvers.multigrid import Multigrid
 
 PUBLISHED_SOLVER = ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1e-5)
 
@@ -255,7 +256,7 @@ class Smooth(TwoPlanes):
 
     max_iterations: int = 1
     tolerance: float | None = None
-    solver: Solver = field(default_factory=lambda: ConjugateGradient(rtol=1e-8, max_steps=50000))
+    solver: Solver = field(default_factory=lambda: Multigrid(rtol=1e-8))
 
     @property
     def model(self) -> EdgeModel:

@@ -14,7 +14,8 @@ from numba import njit, prange
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, Solution
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, residual_limits
+from rayrelief.solvers.kernels import dot, flow
 
 PORTION = 40_000_000  # nodes times steps of one call
 BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
@@ -48,7 +49,9 @@ class ConjugateGradient:
                 remedy="Leave them out for the published values",
             )
 
-    def prepare(self, system: Laplacian) -> _PreparedConjugateGradient:
+    def prepare(
+        self, system: Laplacian, previous: PreparedSolver | None = None
+    ) -> _PreparedConjugateGradient:
         """Build the preconditioner."""
         diagonal = system.conductance.sum(axis=0)
         inverse = 1.0 / np.maximum(diagonal, self.diagonal_floor)
@@ -71,7 +74,10 @@ class _PreparedConjugateGradient:
         sizes = np.diff(graph.starts)
         first_small = int(np.searchsorted(-sizes, -BLOCK))  # components are sorted by size
         matrix = (graph.neighbours, self.system.conductance, self.inverse_diagonal)
-        limits, max_steps = self._limits(rhs, start, tighten), self.recipe.max_steps
+        limits = residual_limits(
+            graph, 1.0 / self.inverse_diagonal, rhs, start, self.recipe.rtol * tighten
+        )
+        max_steps = self.recipe.max_steps
         for c in range(first_small):
             lo, hi = graph.starts[c], graph.starts[c + 1]
             # In portions of a fraction of a second, between which Python can be interrupted.
@@ -99,17 +105,6 @@ class _PreparedConjugateGradient:
             converged,
         )
         return Solution(x, int(steps.max(initial=0)), bool(converged.all()))
-
-    def _limits(self, rhs: FloatArray, start: FloatArray, tighten: float) -> FloatArray:
-        """Squared residual at which each component is solved.
-
-        Next to no right-hand side is common: plateaus whose jumps have no weight. There the
-        residual ends in rounding errors of the start, and following these leads to infinity.
-        """
-        rounding = np.finfo(np.float64).eps * start / self.inverse_diagonal
-        squares = (self.recipe.rtol * tighten * rhs) ** 2 + rounding**2
-        limits: FloatArray = np.add.reduceat(squares, self.system.graph.starts[:-1])
-        return limits
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
@@ -202,26 +197,18 @@ def _begin(
     hi: int,
 ) -> Any:
     """Residual and first direction; returns r.r and r.z."""
-    _multiply(neighbours, conductance, x, r, lo, hi)
+    flow(neighbours, conductance, x, r, lo, hi)
     for a in range(lo, hi):
         r[a] = rhs[a] - r[a]
         p[a] = r[a] * inverse[a]
-    return _dot(r[lo:hi], r[lo:hi]), _dot(r[lo:hi], p[lo:hi])
+    return dot(r[lo:hi], r[lo:hi]), dot(r[lo:hi], p[lo:hi])
 
 
 @njit(inline="always", error_model="numpy")
 def _multiply(neighbours: Any, conductance: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
-    """q = L p on nodes lo..hi; returns p.q. Slices and unsigned indices let the loops vectorise."""
-    p_block, q_block = p[lo:hi], q[lo:hi]
-    q_block[:] = 0.0
-    for d in range(0, len(conductance), 2):
-        there, back = neighbours[d, lo:hi], neighbours[d + 1, lo:hi]
-        c_there, c_back = conductance[d, lo:hi], conductance[d + 1, lo:hi]
-        for i in range(hi - lo):
-            q_block[i] += c_there[i] * (p_block[i] - p[there[i]]) + c_back[i] * (
-                p_block[i] - p[back[i]]
-            )
-    return _dot(p_block, q_block)
+    """q = L p on nodes lo..hi; returns p.q."""
+    flow(neighbours, conductance, p, q, lo, hi)
+    return dot(p[lo:hi], q[lo:hi])
 
 
 @njit(inline="always", error_model="numpy")
@@ -234,7 +221,7 @@ def _advance(step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int,
         residual = r_block[i] - step * q_block[i]
         r_block[i] = residual
         q_block[i] = residual * inverse_block[i]
-    return _dot(r_block, r_block), _dot(r_block, q_block)
+    return dot(r_block, r_block), dot(r_block, q_block)
 
 
 @njit(inline="always", error_model="numpy")
@@ -243,25 +230,6 @@ def _turn(factor: float, p: Any, q: Any, lo: int, hi: int) -> None:
     p_block, q_block = p[lo:hi], q[lo:hi]
     for i in range(hi - lo):
         p_block[i] = q_block[i] + factor * p_block[i]
-
-
-@njit(inline="always", error_model="numpy")
-def _dot(left: Any, right: Any) -> float:
-    """Dot product in eight interleaved sums: a fixed order that still fills the vector unit."""
-    whole = len(left) // 8 * 8
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for i in range(0, whole, 8):
-        s0 += left[i] * right[i]
-        s1 += left[i + 1] * right[i + 1]
-        s2 += left[i + 2] * right[i + 2]
-        s3 += left[i + 3] * right[i + 3]
-        s4 += left[i + 4] * right[i + 4]
-        s5 += left[i + 5] * right[i + 5]
-        s6 += left[i + 6] * right[i + 6]
-        s7 += left[i + 7] * right[i + 7]
-    for i in range(whole, len(left)):
-        s0 += left[i] * right[i]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @njit(inline="always", error_model="numpy")

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, Solution
-
-# Conductances below this fraction of the largest vanish in the rounding errors of the matrix.
-NEGLIGIBLE = 1e-14
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.sparse import Parts, csr_matrix
 
 
 @dataclass(frozen=True)
@@ -30,45 +27,27 @@ class Dense:
 
     max_nodes: int = 5000
 
-    def prepare(self, system: Laplacian) -> _PreparedDense:
+    def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _PreparedDense:
         """Refuse what is too large, and split what is joined by next to nothing."""
-        graph, conductance = system.graph, system.conductance
-        largest = int(np.diff(graph.starts).max(initial=0))
+        largest = int(np.diff(system.graph.starts).max(initial=0))
         if largest > self.max_nodes:
             raise InputError(
                 f"the dense solver got a component of {largest} pixels",
                 expected=f"at most {self.max_nodes} (its max_nodes)",
                 remedy="Use ConjugateGradient",
             )
-        strongest = np.maximum.reduceat(conductance.max(axis=0), graph.starts[:-1])
-        negligible = conductance <= NEGLIGIBLE * strongest[graph.component_of_node]
-        split, order = graph.without(negligible & graph.exists)
-        kept = np.where(split.exists, conductance[:, order], 0.0)
-        return _PreparedDense(Laplacian(split, kept), order)
+        return _PreparedDense(Parts.of(system))
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedDense:
-    system: Laplacian
-    order: npt.NDArray[np.int64]
+    parts: Parts
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
-        """Pin the first node of each component at its start value and solve for the others."""
-        x, b = start[self.order], rhs[self.order]
-        starts = self.system.graph.starts
-        for lo, hi in pairwise(starts):
-            matrix = self._matrix(int(lo), int(hi))
-            x[lo + 1 : hi] = x[lo] + np.linalg.solve(matrix[1:, 1:], b[lo + 1 : hi])
-        solution = np.empty_like(x)
-        solution[self.order] = x
-        return Solution(solution, steps=1, converged=True)
-
-    def _matrix(self, lo: int, hi: int) -> FloatArray:
-        """Laplacian of the nodes lo..hi as a dense array."""
-        matrix = np.zeros((hi - lo, hi - lo))
-        rows = np.arange(hi - lo)
-        for d, conductance in enumerate(self.system.conductance[:, lo:hi]):
-            columns = self.system.graph.neighbours[d, lo:hi].astype(np.int64) - lo
-            np.add.at(matrix, (rows, rows), conductance)
-            np.add.at(matrix, (rows, columns), -conductance)
-        return matrix
+        """Pin the first node of each part at its start value and solve for the others."""
+        x, b = start[self.parts.order], rhs[self.parts.order]
+        whole = csr_matrix(self.parts.system)
+        for lo, hi in pairwise(self.parts.system.graph.starts):
+            matrix = whole[lo + 1 : hi, lo + 1 : hi].toarray()
+            x[lo + 1 : hi] = x[lo] + np.linalg.solve(matrix, b[lo + 1 : hi])
+        return Solution(self.parts.restore(x), steps=1, converged=True)

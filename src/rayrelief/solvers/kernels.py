@@ -1,0 +1,52 @@
+"""Inlined parts of the solvers' kernels, written once.
+
+numba's cache watches the file of a cached function only: after a change here, delete the caches of
+the kernels that use it (CONTRIBUTING.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+
+@njit(inline="always", error_model="numpy")
+def flow(neighbours: Any, conductance: Any, x: Any, out: Any, lo: int, hi: int) -> None:
+    """out = L x on nodes lo..hi. Slices and unsigned indices spare the checks of each access."""
+    x_block, out_block = x[lo:hi], out[lo:hi]
+    out_block[:] = 0.0
+    for d in range(0, len(conductance), 2):
+        there, back = neighbours[d, lo:hi], neighbours[d + 1, lo:hi]
+        c_there, c_back = conductance[d, lo:hi], conductance[d + 1, lo:hi]
+        for i in range(hi - lo):
+            out_block[i] += c_there[i] * (x_block[i] - x[there[i]]) + c_back[i] * (
+                x_block[i] - x[back[i]]
+            )
+
+
+@njit(inline="always", error_model="numpy")
+def dot(left: Any, right: Any) -> Any:
+    """Dot product in eight interleaved sums: a fixed order that still fills the vector unit."""
+    whole = len(left) // 8 * 8
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    for i in range(0, whole, 8):
+        s0 += left[i] * right[i]
+        s1 += left[i + 1] * right[i + 1]
+        s2 += left[i + 2] * right[i + 2]
+        s3 += left[i + 3] * right[i + 3]
+        s4 += left[i + 4] * right[i + 4]
+        s5 += left[i + 5] * right[i + 5]
+        s6 += left[i + 6] * right[i + 6]
+        s7 += left[i + 7] * right[i + 7]
+    for i in range(whole, len(left)):
+        s0 += left[i] * right[i]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@njit(inline="always")
+def entries(start: Any, i: int, size: int, total: int) -> Any:
+    """First, end and step of the entries of row i of multigrid's ``Rows``."""
+    if len(start) > 0:
+        return start[i], start[i + 1], 1
+    return i, total, size

@@ -1,0 +1,258 @@
+"""Transfers between levels, and the Laplacian that the coarse level sees through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import get_thread_id, njit, prange
+
+from rayrelief.conventions import FloatArray
+from rayrelief.solvers.kernels import entries
+from rayrelief.solvers.multigrid.aggregation import Aggregates
+from rayrelief.solvers.multigrid.rows import Rows
+
+DAMPING = 2 / 3  # of the Jacobi step that smooths the interpolation
+BLOCK = 512  # rows
+CAPACITY = 24  # entries of a coarse row, enough nearly always: 9 on average below pixels, 13 below
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """A sparse matrix by compressed rows: start (rows + 1,), column and weight (entries,)."""
+
+    start: npt.NDArray[np.int64]
+    column: npt.NDArray[np.uint32]
+    weight: npt.NDArray[np.float32]
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What kernels take."""
+        return self.start, self.column, self.weight
+
+
+def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
+    """Constant on aggregates, then smoothed by one Jacobi step along strong edges.
+
+    Its rows sum to one, so that constants are kept; no row reaches across a weak edge, so that
+    what weak edges join stays apart.
+    """
+    start = np.zeros(rows.size + 1, dtype=np.int64)
+    arguments = (*rows.arrays, aggregates.strong, aggregates.of_node, start)
+    nothing = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
+    _interpolate(*arguments, *nothing)
+    np.cumsum(start, out=start)
+    column = np.empty(start[-1], dtype=np.uint32)
+    weight = np.empty(start[-1], dtype=np.float32)
+    _interpolate(*arguments, column, weight)
+    return Transfer(start, column, weight)
+
+
+def transposed(transfer: Transfer, columns: int) -> Transfer:
+    """Swap rows and columns."""
+    start = np.zeros(columns + 1, dtype=np.int64)
+    column = np.empty_like(transfer.column)
+    weight = np.empty_like(transfer.weight)
+    _transpose(*transfer.arrays, start, column, weight)
+    return Transfer(start, column, weight)
+
+
+def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
+    """Galerkin product: the energy of a coarse function is that of its interpolation.
+
+    Off-diagonal entries only, summed from conductances, so that couplings through weak edges keep
+    all their digits beside strong ones. The diagonal follows from the rows' sums being zero.
+    """
+    size = len(down.start) - 1
+    threads = numba.get_num_threads()
+    fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
+    coarse_place = np.full((threads, size), -1, dtype=np.int32)
+    count = np.empty(size, dtype=np.int64)
+    capacity = CAPACITY
+    while True:
+        column = np.empty((size, capacity), dtype=np.uint32)
+        conductance = np.empty((size, capacity))
+        _multiply(
+            *rows.arrays,
+            *up.arrays,
+            *down.arrays,
+            fine_place,
+            coarse_place,
+            column,
+            conductance,
+            count,
+        )
+        widest = int(count.max(initial=0))
+        if widest <= capacity:
+            return _compressed(column, conductance, count)
+        capacity = widest
+
+
+def _compressed(column: Any, conductance: FloatArray, count: npt.NDArray[np.int64]) -> Rows:
+    start = np.concatenate(([0], np.cumsum(count)))
+    packed = np.empty(start[-1], dtype=np.uint32), np.empty(start[-1])
+    _pack(column, conductance, start, *packed)
+    return Rows(len(count), start, *packed)
+
+
+@njit(cache=True, parallel=True)
+def _interpolate(
+    row_start: Any,
+    row_column: Any,
+    conductance: Any,
+    strong: Any,
+    of_node: Any,
+    start: Any,
+    column: Any,
+    weight: Any,
+) -> None:
+    """Without room for columns: count the entries of row i into start[i + 1]. With room: fill."""
+    size, total = len(of_node), len(row_column)
+    counting = len(column) == 0
+    for block in prange((size + BLOCK - 1) // BLOCK):
+        found = np.empty(64, dtype=np.uint32)
+        share = np.empty(64)
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, size)):
+            first, end, step = entries(row_start, i, size, total)
+            found[0], share[0] = of_node[i], 0.0
+            count, strength = 1, 0.0
+            for e in range(first, end, step):
+                if not strong[e]:
+                    continue
+                strength += conductance[e]
+                k, aggregate = 0, of_node[row_column[e]]
+                while k < count and found[k] != aggregate:
+                    k += 1
+                if k == len(found):  # a coarse node with dozens of neighbours: leave out the rest
+                    strength -= conductance[e]
+                    continue
+                if k == count:
+                    found[k], share[k] = aggregate, 0.0
+                    count += 1
+                share[k] += conductance[e]
+            if counting:
+                start[i + 1] = count
+                continue
+            at = start[i]
+            for k in range(count):
+                column[at + k] = found[k]
+                weight[at + k] = DAMPING * share[k] / strength if strength > 0.0 else 0.0
+            weight[at] += 1.0 - DAMPING if strength > 0.0 else 1.0
+
+
+@njit(cache=True)
+def _transpose(
+    row_start: Any, row_column: Any, row_weight: Any, start: Any, column: Any, weight: Any
+) -> None:
+    for e in range(len(row_column)):
+        start[row_column[e] + 1] += 1
+    for j in range(len(start) - 1):
+        start[j + 1] += start[j]
+    for i in range(len(row_start) - 1):
+        for e in range(row_start[i], row_start[i + 1]):
+            j = row_column[e]
+            at = start[j]
+            column[at], weight[at] = i, row_weight[e]
+            start[j] = at + 1
+    for j in range(len(start) - 1, 0, -1):
+        start[j] = start[j - 1]
+    start[0] = 0
+
+
+@njit(cache=True, parallel=True)
+def _multiply(
+    row_start: Any,
+    row_column: Any,
+    row_conductance: Any,
+    up_start: Any,
+    up_column: Any,
+    up_weight: Any,
+    down_start: Any,
+    down_column: Any,
+    down_weight: Any,
+    fine_place: Any,
+    coarse_place: Any,
+    column: Any,
+    conductance: Any,
+    count: Any,
+) -> None:
+    """Rows of the product side by side; of a row that is too long only the length is found.
+
+    Row J: first (P^T L)_J over the fine nodes near J, then this times P. The places of nodes in
+    the two lists are -1 outside of the row under way.
+    """
+    size, capacity = column.shape
+    fine, total = len(up_start) - 1, len(row_column)
+    for block in prange((size + BLOCK - 1) // BLOCK):
+        near_place, place = fine_place[get_thread_id()], coarse_place[get_thread_id()]
+        near, flow = np.empty(64, dtype=np.uint32), np.empty(64)
+        for J in range(block * BLOCK, min((block + 1) * BLOCK, size)):
+            nears = 0
+            for member in range(down_start[J], down_start[J + 1]):
+                i, share = down_column[member], down_weight[member]
+                first, end, step = entries(row_start, i, fine, total)
+                room = nears + (end - first) // step + 2
+                if room > len(near):
+                    near, flow = _longer(near, nears, 2 * room), _longer(flow, nears, 2 * room)
+                joined = 0.0
+                for e in range(first, end, step):
+                    c = row_conductance[e]
+                    if c == 0.0:
+                        continue
+                    joined += c
+                    j = row_column[e]
+                    at = near_place[j]
+                    if at < 0:
+                        near_place[j], near[nears], flow[nears] = nears, j, share * c
+                        nears += 1
+                    else:
+                        flow[at] += share * c
+                at = near_place[i]
+                if at < 0:
+                    near_place[i], near[nears], flow[nears] = nears, i, -share * joined
+                    nears += 1
+                else:
+                    flow[at] -= share * joined
+            length = 0
+            row, values = column[J], conductance[J]
+            for n in range(nears):
+                j, f = near[n], flow[n]
+                near_place[j] = -1
+                for u in range(up_start[j], up_start[j + 1]):
+                    K = up_column[u]
+                    at = place[K]
+                    if at < 0 and K != J:
+                        place[K] = length
+                        if length < capacity:
+                            row[length], values[length] = K, f * up_weight[u]
+                        length += 1
+                    elif K != J and at < capacity:
+                        values[at] += f * up_weight[u]
+            count[J] = length
+            for at in range(min(length, capacity)):
+                place[row[at]] = -1
+            if length > capacity:  # the others are found in the same way as they were marked
+                for n in range(nears):
+                    for u in range(up_start[near[n]], up_start[near[n] + 1]):
+                        place[up_column[u]] = -1
+
+
+@njit
+def _longer(array: Any, used: int, length: int) -> Any:
+    """The same array with more room."""
+    longer = np.empty(length, dtype=array.dtype)
+    for n in range(used):
+        longer[n] = array[n]
+    return longer
+
+
+@njit(cache=True, parallel=True)
+def _pack(column: Any, conductance: Any, start: Any, out_column: Any, out_conductance: Any) -> None:
+    for block in prange((len(column) + BLOCK - 1) // BLOCK):
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, len(column))):
+            for n in range(start[i + 1] - start[i]):
+                out_column[start[i] + n] = column[i, n]
+                out_conductance[start[i] + n] = conductance[i, n]

@@ -1,0 +1,52 @@
+"""Rows: the Laplacian of one level, as a stencil on the pixel graph or as compressed rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import FloatArray
+from rayrelief.solvers.base import Laplacian
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Off-diagonal entries of a graph Laplacian, row by row; the diagonal is their sum.
+
+    Entry e joins its row's node with node ``column[e]`` by ``conductance[e]``. The entries of row i
+    are ``range(*entries(...))`` (solvers/kernels.py): compressed rows have a start for each row,
+    while a stencil on the pixel graph has none, and holds direction after direction.
+
+    Attributes
+    ----------
+    size
+        Number of nodes.
+    start
+        (size + 1,) first entry of each row, or (0,) for a stencil.
+    column, conductance
+        (entries,) each.
+    """
+
+    size: int
+    start: npt.NDArray[np.int64]
+    column: npt.NDArray[np.uint32]
+    conductance: FloatArray
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What kernels take."""
+        return self.start, self.column, self.conductance
+
+
+def stencil(system: Laplacian) -> Rows:
+    """View a system on the pixel graph as rows, without a copy."""
+    graph = system.graph
+    return Rows(
+        graph.size,
+        np.empty(0, dtype=np.int64),
+        graph.neighbours.reshape(-1),
+        np.ascontiguousarray(system.conductance).reshape(-1),
+    )

@@ -1,0 +1,263 @@
+"""Multigrid: conjugate gradients preconditioned by one V-cycle, matrix-free on the pixel graph.
+
+All components are solved side by side, each with its own steps. Sums are formed over fixed segments
+of nodes and added in order, so that any number of threads gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import InputError
+from rayrelief.graph import PixelGraph
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, residual_limits
+from rayrelief.solvers.kernels import dot, flow
+from rayrelief.solvers.multigrid.cycle import DAMPING, Hierarchy
+
+SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
+# What a set-up costs in cycles, and by how much a cycle of a fresh one reduces the residual: an old
+# hierarchy is kept until the cycles that it has lost against a fresh one add up to a set-up.
+SETUP_CYCLES = 12
+FRESH_REDUCTION = 0.4
+
+
+@dataclass(frozen=True)
+class Multigrid:
+    """Conjugate gradients with a V-cycle as preconditioner; time and memory linear in the pixels.
+
+    Attributes
+    ----------
+    rtol
+        Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
+        component on its own.
+    max_steps
+        Limit of the cycles of one solve.
+    """
+
+    rtol: float = 3e-3
+    max_steps: int = 200
+
+    def __post_init__(self) -> None:
+        if not (self.rtol > 0 and self.max_steps >= 1):
+            raise InputError(
+                f"Multigrid got rtol = {self.rtol}, max_steps = {self.max_steps}",
+                expected="positive numbers",
+                remedy="Leave them out for the default",
+            )
+
+    def prepare(
+        self, system: Laplacian, previous: PreparedSolver | None = None
+    ) -> _PreparedMultigrid:
+        """Build the hierarchy, or keep the previous one while it serves."""
+        diagonal = system.conductance.sum(axis=0)
+        inverse = np.divide(DAMPING, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+        prepared = _PreparedMultigrid(self, system, diagonal, inverse)
+        if isinstance(previous, _PreparedMultigrid) and previous.system.graph is system.graph:
+            prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
+        return prepared
+
+
+@dataclass(eq=False)
+class _PreparedMultigrid:
+    recipe: Multigrid
+    system: Laplacian
+    diagonal: FloatArray
+    inverse: FloatArray
+    hierarchy: Hierarchy | None = None
+    fresh: bool = False  # whether the hierarchy is that of the system
+    lost: float = 0.0  # cycles, against a fresh hierarchy
+
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+        """Solve for one right-hand side (N,), beginning at start (N,)."""
+        graph = self.system.graph
+        matrix = (graph.neighbours, self.system.conductance)
+        segments, sizes = _segments(graph), np.diff(graph.starts)
+        x = start.copy()
+        r, p, q, z = (np.empty_like(x) for _ in range(4))
+        steps = 0
+        while True:
+            # Conjugate gradients only carry the residual along: begin again from the true one.
+            rr = _begin(*matrix, self.inverse, rhs, x, r, z, *segments)
+            limits = residual_limits(graph, self.diagonal, rhs, x, self.recipe.rtol * tighten)
+            active = rr > limits
+            if not active.any() or steps >= self.recipe.max_steps:
+                return Solution(x, steps, not active.any())
+            if self.hierarchy is None or self.lost > SETUP_CYCLES:
+                self.hierarchy, self.lost, self.fresh = Hierarchy.of(self.system), 0.0, True
+            first, lost, cycles = rr.sum(), self.lost, 0
+            rz = np.zeros_like(rr)  # no direction to turn from
+            while active.any() and steps + cycles < self.recipe.max_steps:
+                _residual(*matrix, r, z, q, *segments)
+                self.hierarchy.correct(q, z)
+                rq, sum_r, sum_q = _smooth(*matrix, self.inverse, r, z, q, *segments)
+                # Rounding errors leave a little of the free constant, which must not be followed.
+                mean = sum_q / sizes
+                before, rz = rz, rq - sum_r * mean
+                _turn(_ratio(rz, before, active), mean, p, q, *segments)
+                step = _ratio(rz, _multiply(*matrix, p, z, *segments), active)
+                rr = _advance(step, self.inverse, x, r, p, z, *segments)
+                active = rr > limits
+                cycles += 1
+                self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
+                if self.lost > SETUP_CYCLES and not self.fresh:
+                    break
+            steps += cycles
+
+
+def _segments(graph: PixelGraph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Cut components into segments: (S + 1,) their bounds and (S,) the component of each."""
+    counts = (np.diff(graph.starts) + SEGMENT - 1) // SEGMENT
+    owner = np.repeat(np.arange(graph.component_count), counts)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.append(graph.starts[owner] + within * SEGMENT, graph.size), owner
+
+
+def _ratio(above: FloatArray, below: FloatArray, active: BoolArray) -> FloatArray:
+    """above / below of the components that are not solved yet, 0 for the others."""
+    ratio: FloatArray = np.divide(
+        above, below, out=np.zeros_like(above), where=active & (below > 0)
+    )
+    return ratio
+
+
+def _fresh_cycles(reduction: float) -> float:
+    """Cycles in which a fresh hierarchy would reduce the squared residual by so much."""
+    return math.log(max(reduction, 1e-300)) / (2 * math.log(FRESH_REDUCTION))
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _begin(
+    neighbours: Any,
+    conductance: Any,
+    inverse: Any,
+    rhs: Any,
+    x: Any,
+    r: Any,
+    z: Any,
+    bounds: Any,
+    owner: Any,
+) -> Any:
+    """Residual r and the first Jacobi step z; returns r.r of each component."""
+    partial = np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, x, r, lo, hi)
+        r_block, z_block, inverse_block, rhs_block = r[lo:hi], z[lo:hi], inverse[lo:hi], rhs[lo:hi]
+        for i in range(hi - lo):
+            residual = rhs_block[i] - r_block[i]
+            r_block[i] = residual
+            z_block[i] = inverse_block[i] * residual
+        partial[k] = dot(r_block, r_block)
+    return _sums(partial, owner)
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _residual(
+    neighbours: Any, conductance: Any, r: Any, z: Any, q: Any, bounds: Any, owner: Any
+) -> None:
+    """q = r - L z."""
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, z, q, lo, hi)
+        r_block, q_block = r[lo:hi], q[lo:hi]
+        for i in range(hi - lo):
+            q_block[i] = r_block[i] - q_block[i]
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _smooth(
+    neighbours: Any,
+    conductance: Any,
+    inverse: Any,
+    r: Any,
+    z: Any,
+    q: Any,
+    bounds: Any,
+    owner: Any,
+) -> Any:
+    """q = z after one more Jacobi step, the preconditioned residual; returns r.q, sum r, sum q."""
+    rq, sum_r, sum_q = np.empty(len(owner)), np.empty(len(owner)), np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, z, q, lo, hi)
+        r_block, q_block, z_block, inverse_block = r[lo:hi], q[lo:hi], z[lo:hi], inverse[lo:hi]
+        for i in range(hi - lo):
+            q_block[i] = z_block[i] + inverse_block[i] * (r_block[i] - q_block[i])
+        rq[k] = dot(r_block, q_block)
+        sum_r[k], sum_q[k] = _sum(r_block), _sum(q_block)
+    return _sums(rq, owner), _sums(sum_r, owner), _sums(sum_q, owner)
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _turn(factor: Any, mean: Any, p: Any, q: Any, bounds: Any, owner: Any) -> None:
+    """Next direction: p = q - mean + factor p; p is not read where the factor is zero."""
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        p_block, q_block, turn, shift = p[lo:hi], q[lo:hi], factor[owner[k]], mean[owner[k]]
+        if turn == 0.0:
+            for i in range(hi - lo):
+                p_block[i] = q_block[i] - shift
+        else:
+            for i in range(hi - lo):
+                p_block[i] = (q_block[i] - shift) + turn * p_block[i]
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _multiply(neighbours: Any, conductance: Any, p: Any, z: Any, bounds: Any, owner: Any) -> Any:
+    """z = L p; returns p.z of each component."""
+    partial = np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, p, z, lo, hi)
+        partial[k] = dot(p[lo:hi], z[lo:hi])
+    return _sums(partial, owner)
+
+
+@njit(cache=True, parallel=True, error_model="numpy")
+def _advance(
+    step: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, bounds: Any, owner: Any
+) -> Any:
+    """Step along p, with L p in z; leaves the next Jacobi step in z; returns r.r."""
+    partial = np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        x_block, r_block, p_block, z_block = x[lo:hi], r[lo:hi], p[lo:hi], z[lo:hi]
+        inverse_block, length = inverse[lo:hi], step[owner[k]]
+        for i in range(hi - lo):
+            x_block[i] += length * p_block[i]
+            residual = r_block[i] - length * z_block[i]
+            r_block[i] = residual
+            z_block[i] = inverse_block[i] * residual
+        partial[k] = dot(r_block, r_block)
+    return _sums(partial, owner)
+
+
+@njit(inline="always", error_model="numpy")
+def _sum(values: Any) -> float:
+    """Sum in four interleaved sums."""
+    whole = len(values) // 4 * 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += values[i]
+        s1 += values[i + 1]
+        s2 += values[i + 2]
+        s3 += values[i + 3]
+    for i in range(whole, len(values)):
+        s0 += values[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit(inline="always", error_model="numpy")
+def _sums(partial: Any, owner: Any) -> Any:
+    """Sum of the segments of each component, in order."""
+    sums = np.zeros(owner[-1] + 1)
+    for k in range(len(partial)):
+        sums[owner[k]] += partial[k]
+    return sums

@@ -1,0 +1,263 @@
+"""What makes multigrid work: aggregates that follow strong edges, exact coarse energies, cycles."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rayrelief.errors import InputError
+from rayrelief.graph import pixel_graph
+from rayrelief.solvers.base import Laplacian
+from rayrelief.solvers.multigrid import Multigrid
+from rayrelief.solvers.multigrid.aggregation import STRENGTH, aggregate
+from rayrelief.solvers.multigrid.cycle import Hierarchy
+from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
+from rayrelief.solvers.multigrid.rows import Rows, stencil
+from reference.random_maps import random_mask
+
+SEED = st.integers(0, 2**32 - 1)
+CONNECTIVITY = st.sampled_from([4, "diagonal", 8])
+
+
+def random_system(
+    rng: np.random.Generator, mask: np.ndarray, connectivity=4, orders=6
+) -> Laplacian:
+    """Symmetric conductances over so many orders of magnitude, one in ten exactly zero."""
+    graph = pixel_graph(mask, connectivity)
+    conductance = np.zeros(graph.neighbours.shape)
+    for d, a, b in graph.edges():
+        if d % 2 == 0:
+            drawn = 10 ** rng.uniform(-orders, 0, len(a)) * (rng.random(len(a)) > 0.1)
+            conductance[d, a] = conductance[d ^ 1, b] = drawn
+    return Laplacian(graph, conductance)
+
+
+def cut_by_circles(side: int, weak: float) -> Laplacian:
+    """A square of pixels with weak edges across circles whose size in pixels is constant."""
+    graph = pixel_graph(np.ones((side, side), dtype=bool))
+    v, u = np.divmod(graph.pixels, side)
+    inside = (u % 37 - 18) ** 2 + (v % 37 - 18) ** 2 < 200
+    conductance = np.zeros(graph.neighbours.shape)
+    for d, a, b in graph.edges():
+        conductance[d, a] = np.where(inside[a] == inside[b], 1.0, weak)
+    return Laplacian(graph, conductance)
+
+
+def dense_transfer(transfer, columns: int) -> np.ndarray:
+    matrix = np.zeros((len(transfer.start) - 1, columns))
+    rows = np.repeat(np.arange(len(matrix)), np.diff(transfer.start))
+    np.add.at(matrix, (rows, transfer.column), transfer.weight)
+    return matrix
+
+
+def dense_rows(rows: Rows) -> np.ndarray:
+    """The Laplacian of compressed rows, spelt out."""
+    matrix = np.zeros((rows.size, rows.size))
+    row = np.repeat(np.arange(rows.size), np.diff(rows.start))
+    np.add.at(matrix, (row, rows.column), -rows.conductance)
+    return matrix - np.diag(matrix.sum(axis=1))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEED, density=st.floats(0.3, 1), connectivity=CONNECTIVITY)
+def test_aggregates_hold_together_by_strong_edges(seed, density, connectivity):
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, random_mask(rng, 17, 19, density=density), connectivity)
+    graph, conductance = system.graph, system.conductance
+    aggregates = aggregate(stencil(system))
+    own = aggregates.of_node
+    assert set(own) == set(range(aggregates.count))
+    strongest = conductance.max(axis=0)
+    threshold = STRENGTH * np.maximum(strongest, strongest[graph.neighbours])
+    strong = (conductance > 0) & (conductance >= threshold)
+    np.testing.assert_array_equal(aggregates.strong.reshape(strong.shape), strong)
+    # Every node shares its aggregate with a strong neighbour, with its strongest one, or is alone.
+    together = (own == own[graph.neighbours]) & graph.exists
+    alone = np.bincount(own)[own] == 1
+    hangs_on_strongest = (together & (conductance == strongest) & (strongest > 0)).any(axis=0)
+    assert ((together & strong).any(axis=0) | hangs_on_strongest | alone).all()
+
+
+def test_aggregates_do_not_cross_discontinuities():
+    system = cut_by_circles(111, 1e-3)
+    aggregates = aggregate(stencil(system))
+    own = aggregates.of_node
+    for d, a, b in system.graph.edges():
+        across = system.conductance[d, a] < 1
+        assert not (own[a] == own[b])[across].any()
+    assert aggregates.count < system.graph.size / 4
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEED, density=st.floats(0.4, 1), connectivity=CONNECTIVITY)
+def test_the_coarse_energy_is_that_of_the_interpolation(seed, density, connectivity):
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, random_mask(rng, 13, 14, density=density), connectivity)
+    rows = stencil(system)
+    aggregates = aggregate(rows)
+    up = interpolation(rows, aggregates)
+    down = transposed(up, aggregates.count)
+    p = dense_transfer(up, aggregates.count)
+    np.testing.assert_array_equal(dense_transfer(down, system.graph.size), p.T)
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=2e-7)  # constants are kept
+    fine = np.stack([system @ unit for unit in np.eye(system.graph.size)], axis=1)
+    expected = p.T @ fine @ p
+    found = dense_rows(coarse_rows(rows, up, down))
+    np.testing.assert_allclose(found, expected, atol=1e-6 * fine.max(initial=0))
+
+
+def test_a_coupling_of_1e_minus_30_keeps_its_digits_on_coarse_levels():
+    graph = pixel_graph(np.ones((1, 6), dtype=bool))
+    conductance = np.zeros(graph.neighbours.shape)
+    conductance[0] = [1, 1, 1e-30, 1, 1, 0]
+    conductance[1] = [0, 1, 1, 1e-30, 1, 1]
+    rows = stencil(Laplacian(graph, conductance))
+    aggregates = aggregate(rows)
+    assert aggregates.count == 2
+    up = interpolation(rows, aggregates)
+    coarse = coarse_rows(rows, up, transposed(up, 2))
+    np.testing.assert_allclose(coarse.conductance, 1e-30, rtol=1e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEED, orders=st.sampled_from([0, 3, 10]))
+def test_the_cycle_is_symmetric_and_never_overshoots(seed, orders):
+    # Symmetric, eigenvalues of (cycle . L) in [0, 1]: what conjugate gradients ask of it.
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, random_mask(rng, 9, 10, density=0.9), orders=orders)
+    hierarchy = Hierarchy.of(system)
+    diagonal = system.conductance.sum(axis=0)
+    jacobi = np.divide(0.9, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+
+    def cycle(r: np.ndarray) -> np.ndarray:
+        z = jacobi * r
+        hierarchy.correct(r - system @ z, z)
+        return z + jacobi * (r - system @ z)
+
+    units = np.eye(system.graph.size)
+    matrix = np.stack([cycle(unit) for unit in units], axis=1)
+    laplacian = np.stack([system @ unit for unit in units], axis=1)
+    root = np.sqrt(diagonal)
+    scaled = root[:, None] * matrix * root
+    np.testing.assert_allclose(scaled, scaled.T, atol=1e-6 * np.abs(scaled).max())
+    eigenvalues = np.linalg.eigvals(matrix @ laplacian).real
+    assert eigenvalues.max() < 1 + 1e-5
+    assert eigenvalues.min() > -1e-6
+
+
+def test_cycles_do_not_grow_with_the_map_nor_with_the_depth_of_the_cuts():
+    cycles = {}
+    for side, weak in ((64, 1.0), (64, 1e-6), (512, 1.0), (512, 1e-6), (512, 1e-2)):
+        system = cut_by_circles(side, weak)
+        rhs = system @ np.random.default_rng(3).normal(size=system.graph.size)
+        solution = Multigrid(rtol=1e-6).prepare(system).solve(rhs, np.zeros_like(rhs))
+        assert solution.converged
+        cycles[side, weak] = solution.steps
+    assert max(cycles.values()) <= 20, cycles
+
+
+def test_the_same_bits_for_any_number_of_threads_on_a_map_of_many_blocks():
+    if numba.config.NUMBA_NUM_THREADS < 2:
+        pytest.skip("one core: there is nothing to compare with")
+    system = cut_by_circles(300, 1e-3)
+    rng = np.random.default_rng(5)
+    rhs = system @ rng.normal(size=system.graph.size)
+    before = numba.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2):
+            numba.set_num_threads(threads)
+            results.append(Multigrid(rtol=1e-9).prepare(system).solve(rhs, np.zeros_like(rhs)))
+    finally:
+        numba.set_num_threads(before)
+    np.testing.assert_array_equal(results[0].x, results[1].x)
+
+
+@pytest.mark.parametrize("weak", [1e-2, 1e-9])
+def test_an_old_hierarchy_is_kept_or_replaced_but_never_changes_the_solution(weak):
+    solver = Multigrid(rtol=1e-10)
+    before = solver.prepare(cut_by_circles(120, 1.0))
+    graph = before.system.graph
+    rng = np.random.default_rng(1)
+    before.solve(before.system @ rng.normal(size=graph.size), np.zeros(graph.size))
+    cut = Laplacian(graph, cut_by_circles(120, weak).conductance)
+    expected = rng.normal(size=graph.size)
+    rhs = cut @ expected
+    kept = solver.prepare(cut, before)
+    assert kept.hierarchy is before.hierarchy
+    solution = kept.solve(rhs, np.zeros(graph.size))
+    assert solution.converged
+    assert np.linalg.norm(rhs - cut @ solution.x) <= 1.01e-10 * np.linalg.norm(rhs)
+    assert (kept.hierarchy is before.hierarchy) == (kept.lost <= 12 and not kept.fresh)
+
+
+def test_what_was_prepared_for_another_graph_is_not_kept():
+    solver = Multigrid()
+    before = solver.prepare(cut_by_circles(40, 1.0))
+    before.solve(before.system @ np.arange(1600.0), np.zeros(1600))
+    assert before.hierarchy is not None
+    assert solver.prepare(cut_by_circles(40, 1.0), before).hierarchy is None
+
+
+def spiral(side: int) -> np.ndarray:
+    """One line, a pixel wide, that winds from the corner to the middle."""
+    mask = np.zeros((side, side), dtype=bool)
+    v, u, dv, du = 0, 0, 0, 1
+    mask[0, 0] = True
+    turns = 0
+    while turns < 2:
+        nv, nu = v + dv, u + du
+        fv, fu = nv + dv, nu + du
+        blocked = not (0 <= nv < side and 0 <= nu < side) or mask[nv, nu]
+        blocked |= 0 <= fv < side and 0 <= fu < side and bool(mask[fv, fu])
+        if blocked:
+            dv, du = du, -dv
+            turns += 1
+            continue
+        turns = 0
+        v, u = nv, nu
+        mask[v, u] = True
+    return mask
+
+
+MASKS = {
+    "one pixel": np.ones((1, 1), dtype=bool),
+    "one line": np.ones((1, 3000), dtype=bool),
+    "checkerboard": np.indices((60, 60)).sum(axis=0) % 2 == 0,
+    "10,000 islands": (np.indices((300, 300)) % 3 > 0).all(axis=0),
+    "comb": (np.indices((120, 121))[1] % 2 == 0) | (np.indices((120, 121))[0] == 0),
+    "spiral": spiral(101),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("orders", [0, 4])
+def test_pathological_masks(name, orders):
+    graph = pixel_graph(MASKS[name])
+    rng = np.random.default_rng(8)
+    conductance = np.zeros(graph.neighbours.shape)
+    for d, a, b in graph.edges():
+        if d % 2 == 0:
+            conductance[d, a] = conductance[d ^ 1, b] = 10 ** rng.uniform(-orders, 0, len(a))
+    system = Laplacian(graph, conductance)
+    rhs = system @ rng.normal(size=graph.size)
+    solution = Multigrid(rtol=1e-8).prepare(system).solve(rhs, np.zeros(graph.size))
+    assert solution.converged
+    assert np.linalg.norm(rhs - system @ solution.x) <= 1.01e-8 * np.linalg.norm(rhs)
+
+
+@pytest.mark.parametrize("settings", [{"rtol": 0}, {"rtol": -1.0}, {"max_steps": 0}])
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(InputError, match="expected positive numbers"):
+        Multigrid(**settings)
+
+
+def test_the_limit_of_cycles_is_reported():
+    system = cut_by_circles(64, 1e-3)
+    rhs = system @ np.random.default_rng(2).normal(size=system.graph.size)
+    solution = Multigrid(rtol=1e-12, max_steps=3).prepare(system).solve(rhs, 0 * rhs)
+    assert not solution.converged
+    assert solution.steps == 3
