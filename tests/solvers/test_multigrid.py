@@ -67,11 +67,12 @@ def test_aggregates_hold_together_by_strong_edges(seed, density, connectivity):
     rng = np.random.default_rng(seed)
     system = random_system(rng, random_mask(rng, 17, 19, density=density), connectivity)
     graph, conductance = system.graph, system.conductance
-    aggregates = aggregate(stencil(system))
+    aggregates = aggregate(stencil(system, 1.0))
     own = aggregates.of_node
     assert set(own) == set(range(aggregates.count))
+    conductance = conductance.astype(np.float32)
     strongest = conductance.max(axis=0)
-    threshold = STRENGTH * np.maximum(strongest, strongest[graph.neighbours])
+    threshold = STRENGTH * np.maximum(strongest, strongest[graph.neighbours]).astype(float)
     strong = (conductance > 0) & (conductance >= threshold)
     np.testing.assert_array_equal(aggregates.strong.reshape(strong.shape), strong)
     # Every node shares its aggregate with a strong neighbour, with its strongest one, or is alone.
@@ -83,7 +84,7 @@ def test_aggregates_hold_together_by_strong_edges(seed, density, connectivity):
 
 def test_aggregates_do_not_cross_discontinuities():
     system = cut_by_circles(111, 1e-3)
-    aggregates = aggregate(stencil(system))
+    aggregates = aggregate(stencil(system, 1.0))
     own = aggregates.of_node
     for d, a, b in system.graph.edges():
         across = system.conductance[d, a] < 1
@@ -96,7 +97,7 @@ def test_aggregates_do_not_cross_discontinuities():
 def test_the_coarse_energy_is_that_of_the_interpolation(seed, density, connectivity):
     rng = np.random.default_rng(seed)
     system = random_system(rng, random_mask(rng, 13, 14, density=density), connectivity)
-    rows = stencil(system)
+    rows = stencil(system, 1.0)
     aggregates = aggregate(rows)
     up = interpolation(rows, aggregates)
     down = transposed(up, aggregates.count)
@@ -114,7 +115,7 @@ def test_a_coupling_of_1e_minus_30_keeps_its_digits_on_coarse_levels():
     conductance = np.zeros(graph.neighbours.shape)
     conductance[0] = [1, 1, 1e-30, 1, 1, 0]
     conductance[1] = [0, 1, 1, 1e-30, 1, 1]
-    rows = stencil(Laplacian(graph, conductance))
+    rows = stencil(Laplacian(graph, conductance), 1.0)
     aggregates = aggregate(rows)
     assert aggregates.count == 2
     up = interpolation(rows, aggregates)

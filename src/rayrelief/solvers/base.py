@@ -72,17 +72,3 @@ class Solver(Protocol):
         reuse parts of it.
         """
         ...
-
-
-def residual_limits(
-    graph: PixelGraph, diagonal: FloatArray, rhs: FloatArray, x: FloatArray, rtol: float
-) -> FloatArray:
-    """Squared residual at which each component counts as solved.
-
-    Next to no right-hand side is common: plateaus whose jumps have no weight. There the residual
-    ends in rounding errors of x, and following these leads to infinity.
-    """
-    rounding = np.finfo(np.float64).eps * x * diagonal
-    squares = (rtol * rhs) ** 2 + rounding**2
-    limits: FloatArray = np.add.reduceat(squares, graph.starts[:-1])
-    return limits

@@ -14,8 +14,8 @@ from numba import njit, prange
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, residual_limits
-from rayrelief.solvers.kernels import dot, flow
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.kernels import dot, flow, residual_limits
 
 PORTION = 40_000_000  # nodes times steps of one call
 BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
@@ -75,7 +75,7 @@ class _PreparedConjugateGradient:
         first_small = int(np.searchsorted(-sizes, -BLOCK))  # components are sorted by size
         matrix = (graph.neighbours, self.system.conductance, self.inverse_diagonal)
         limits = residual_limits(
-            graph, 1.0 / self.inverse_diagonal, rhs, start, self.recipe.rtol * tighten
+            graph.starts, rhs, start, self.inverse_diagonal, 1.0, self.recipe.rtol * tighten
         )
         max_steps = self.recipe.max_steps
         for c in range(first_small):

@@ -1,4 +1,4 @@
-"""Inlined parts of the solvers' kernels, written once.
+"""Parts of the solvers' kernels, written once; most of them are inlined.
 
 numba's cache watches the file of a cached function only: after a change here, delete the caches of
 the kernels that use it (CONTRIBUTING.md).
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @njit(inline="always", error_model="numpy")
@@ -50,3 +53,21 @@ def entries(start: Any, i: int, size: int, total: int) -> Any:
     if len(start) > 0:
         return start[i], start[i + 1], 1
     return i, total, size
+
+
+@njit(cache=True, error_model="numpy")
+def residual_limits(starts: Any, rhs: Any, x: Any, inverse: Any, factor: float, rtol: float) -> Any:
+    """Squared residual at which each component counts as solved; the diagonal is factor / inverse.
+
+    Next to no right-hand side is common: plateaus whose jumps have no weight. There the residual
+    ends in rounding errors of x, and following these leads to infinity.
+    """
+    limits = np.zeros(len(starts) - 1)
+    for c in range(len(limits)):
+        right = rounding = 0.0
+        for i in range(starts[c], starts[c + 1]):
+            right += rhs[i] * rhs[i]
+            error = EPSILON * x[i] * factor / inverse[i] if inverse[i] > 0.0 else 0.0
+            rounding += error * error
+        limits[c] = rtol * rtol * right + rounding
+    return limits

@@ -11,7 +11,8 @@ import numpy as np
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, residual_limits
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.kernels import residual_limits
 from rayrelief.solvers.sparse import Parts, csr_matrix, rounding
 
 
@@ -95,7 +96,9 @@ class _PreparedPyAMG:
         starts = system.graph.starts
         x, b = start[order], rhs[order]
         diagonal = system.conductance.sum(axis=0)
-        limits = np.sqrt(residual_limits(system.graph, diagonal, b, x, self.recipe.rtol * tighten))
+        inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+        rtol = self.recipe.rtol * tighten
+        limits = np.sqrt(residual_limits(starts, b, x, inverse, 1.0, rtol))
         residual = b - system @ x
         steps, converged = 0, True
         for c, (matrix, hierarchy) in enumerate(zip(self.matrices, self.hierarchies, strict=True)):

@@ -51,7 +51,7 @@ def aggregate(rows: Rows) -> Aggregates:
     """
     blocks = min(MAX_BLOCKS, max(1, rows.size // BLOCK))
     bounds = np.linspace(0, rows.size, blocks + 1).astype(np.int64)
-    strongest = np.empty(rows.size)
+    strongest = np.empty(rows.size, dtype=np.float32)
     strong = np.empty(len(rows.column), dtype=np.bool_)
     label = np.full(rows.size, FREE, dtype=np.uint32)
     attached = np.empty_like(label)
@@ -71,7 +71,7 @@ def _find_strongest(start: Any, column: Any, conductance: Any, bounds: Any, stro
     for block in prange(len(bounds) - 1):
         for i in range(bounds[block], bounds[block + 1]):
             first, end, step = entries(start, i, size, total)
-            largest = 0.0
+            largest = np.float32(0.0)
             for e in range(first, end, step):
                 largest = max(largest, conductance[e])
             strongest[i] = largest

@@ -25,8 +25,12 @@ DAMPING = 0.9
 # A coarse node joined by less than this fraction of the diagonals that it stands for keeps its
 # constant: its equation is nothing but rounding errors, and following it leads far away.
 NEGLIGIBLE = 1e-12
+MAX_LEVELS = 50
 BLOCK = 1024  # rows
 SERIAL = 4096  # rows; fewer do not pay for waking another thread
+
+
+Masses = npt.NDArray[np.float32]  # the diagonals that a node stands for on the finest level
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +76,15 @@ class CoarseLevels:
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """The finest way down and up, and the coarse levels in between."""
+    """The finest way down and up, and the coarse levels in between.
+
+    Coarse conductances are over ``scale``, the largest one of the finest level.
+    """
 
     down: Transfer
     up: Transfer
     levels: CoarseLevels
+    scale: float
 
     @classmethod
     def of(cls, system: Laplacian) -> Hierarchy:
@@ -84,35 +92,43 @@ class Hierarchy:
 
         The last level has one node for each component: nothing is due to a free constant.
         """
-        mass = system.conductance.sum(axis=0)
-        down, up, coarse, mass = _next_level(stencil(system), mass)
+        scale = float(system.conductance.max(initial=0.0)) or 1.0
+        rows = stencil(system, scale)
+        mass = rows.conductance.reshape(-1, rows.size).sum(axis=0)
+        down, up, coarse, mass = _next_level(rows, mass)
         matrices, masses, ways = [coarse], [mass], []
-        while matrices[-1].conductance.any():
+        while len(matrices) < MAX_LEVELS and (matrices[-1].conductance > 0).any():
             *way, coarse, mass = _next_level(matrices[-1], masses[-1])
             ways.append(way)
             matrices.append(coarse)
             masses.append(mass)
-        return cls(down, up, _stacked(matrices, masses, ways))
+        return cls(down, up, _stacked(matrices, masses, ways), scale)
 
     def correct(self, residual: FloatArray, x: FloatArray) -> None:
         """Add to x (N,) the coarse correction for a residual (N,)."""
-        levels = self.levels
-        _transfer(*self.down.arrays, residual, levels.rhs, len(self.down.start) - 1, False)
+        levels, coarse = self.levels, len(self.down.start) - 1
+        _transfer(*self.down.arrays, residual, levels.rhs, coarse, False)
+        levels.rhs[:coarse] /= self.scale
         levels.correct()
         _transfer(*self.up.arrays, levels.x, x, len(x), True)
 
 
-def _next_level(rows: Rows, mass: FloatArray) -> tuple[Transfer, Transfer, Rows, FloatArray]:
+def _next_level(rows: Rows, mass: Masses) -> tuple[Transfer, Transfer, Rows, Masses]:
     aggregates = aggregate(rows)
+    coarse_mass = np.zeros(aggregates.count, dtype=np.float32)
+    _add_up(aggregates.of_node, mass, coarse_mass)
     up = interpolation(rows, aggregates)
     down = transposed(up, aggregates.count)
-    coarse_mass: FloatArray = np.bincount(aggregates.of_node, mass, aggregates.count).astype(
-        np.float64, copy=False
-    )
     return down, up, coarse_rows(rows, up, down), coarse_mass
 
 
-def _stacked(matrices: list[Rows], masses: list[FloatArray], ways: list[Any]) -> CoarseLevels:
+@njit(cache=True)
+def _add_up(of_node: Any, values: Any, sums: Any) -> None:
+    for i in range(len(values)):
+        sums[of_node[i]] += values[i]
+
+
+def _stacked(matrices: list[Rows], masses: list[Masses], ways: list[Any]) -> CoarseLevels:
     sizes = [matrix.size for matrix in matrices]
     bounds = np.concatenate(([0], np.cumsum(sizes)))
     nodes = int(bounds[-1])
@@ -120,9 +136,9 @@ def _stacked(matrices: list[Rows], masses: list[FloatArray], ways: list[Any]) ->
     rows = Rows(nodes, start, column, conductance)
     downs = [way[0].arrays for way in ways]
     ups = [way[1].arrays for way in ways]
-    none = (np.zeros(1, dtype=np.int64), np.empty(0, np.uint32), np.empty(0, np.float32))
-    first = (np.zeros(sizes[0] + 1, dtype=np.int64), *none[1:])
-    last = (np.zeros(sizes[-1] + 1, dtype=np.int64), *none[1:])
+    none = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
+    first = np.zeros(sizes[0] + 1, dtype=np.int32), *none
+    last = np.zeros(sizes[-1] + 1, dtype=np.int32), *none
     down = Transfer(*_stack([first, *downs], [0, *bounds[:-2]]))
     up = Transfer(*_stack([*ups, last], bounds[1:]))
     return CoarseLevels(
@@ -135,7 +151,8 @@ def _stack(parts: list[Any], offsets: Any) -> tuple[Any, Any, Any]:
     ends = np.cumsum([len(column) for _, column, _ in parts])
     begins = [0, *ends[:-1]]
     start = np.concatenate(
-        [[0], *(part[0][1:] + begin for part, begin in zip(parts, begins, strict=True))]
+        [[0], *(part[0][1:] + begin for part, begin in zip(parts, begins, strict=True))],
+        dtype=np.int32,
     )
     column = np.concatenate(
         [part[1] + np.uint32(offset) for part, offset in zip(parts, offsets, strict=True)]
@@ -143,7 +160,7 @@ def _stack(parts: list[Any], offsets: Any) -> tuple[Any, Any, Any]:
     return start, column, np.concatenate([part[2] for part in parts])
 
 
-def _inverse(rows: Rows, mass: FloatArray) -> FloatArray:
+def _inverse(rows: Rows, mass: Masses) -> FloatArray:
     """DAMPING over the sum of positive conductances; 0 where next to nothing is joined."""
     inverse = np.empty(rows.size)
     _invert_diagonal(*rows.arrays, mass, inverse)

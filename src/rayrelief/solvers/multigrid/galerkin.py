@@ -10,21 +10,21 @@ import numpy as np
 import numpy.typing as npt
 from numba import get_thread_id, njit, prange
 
-from rayrelief.conventions import FloatArray
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
 from rayrelief.solvers.multigrid.rows import Rows
 
 DAMPING = 2 / 3  # of the Jacobi step that smooths the interpolation
 BLOCK = 512  # rows
-CAPACITY = 24  # entries of a coarse row, enough nearly always: 9 on average below pixels, 13 below
+CAPACITY = 24  # entries of a coarse row: enough nearly always, since rows have 9 to 13 on average
+PART = 1 << 18  # rows that are multiplied at a time, with room for CAPACITY entries each
 
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
     """A sparse matrix by compressed rows: start (rows + 1,), column and weight (entries,)."""
 
-    start: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int32]
     column: npt.NDArray[np.uint32]
     weight: npt.NDArray[np.float32]
 
@@ -40,7 +40,7 @@ def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
     Its rows sum to one, so that constants are kept; no row reaches across a weak edge, so that
     what weak edges join stays apart.
     """
-    start = np.zeros(rows.size + 1, dtype=np.int64)
+    start = np.zeros(rows.size + 1, dtype=np.int32)
     arguments = (*rows.arrays, aggregates.strong, aggregates.of_node, start)
     nothing = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
     _interpolate(*arguments, *nothing)
@@ -53,7 +53,7 @@ def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
 
 def transposed(transfer: Transfer, columns: int) -> Transfer:
     """Swap rows and columns."""
-    start = np.zeros(columns + 1, dtype=np.int64)
+    start = np.zeros(columns + 1, dtype=np.int32)
     column = np.empty_like(transfer.column)
     weight = np.empty_like(transfer.weight)
     _transpose(*transfer.arrays, start, column, weight)
@@ -70,32 +70,27 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     threads = numba.get_num_threads()
     fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
     coarse_place = np.full((threads, size), -1, dtype=np.int32)
-    count = np.empty(size, dtype=np.int64)
+    factors = (*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place)
+    parts = [_part(factors, lo, min(lo + PART, size)) for lo in range(0, size, PART)]
+    counts, columns, conductances = zip(*parts, strict=True)
+    start = np.zeros(size + 1, dtype=np.int32)
+    np.cumsum(np.concatenate(counts), out=start[1:])
+    return Rows(size, start, np.concatenate(columns), np.concatenate(conductances))
+
+
+def _part(factors: tuple[Any, ...], lo: int, hi: int) -> tuple[Any, Any, Any]:
+    """Rows lo..hi of the product: their lengths, columns and conductances."""
+    count = np.empty(hi - lo, dtype=np.int32)
     capacity = CAPACITY
     while True:
-        column = np.empty((size, capacity), dtype=np.uint32)
-        conductance = np.empty((size, capacity))
-        _multiply(
-            *rows.arrays,
-            *up.arrays,
-            *down.arrays,
-            fine_place,
-            coarse_place,
-            column,
-            conductance,
-            count,
-        )
-        widest = int(count.max(initial=0))
-        if widest <= capacity:
-            return _compressed(column, conductance, count)
-        capacity = widest
-
-
-def _compressed(column: Any, conductance: FloatArray, count: npt.NDArray[np.int64]) -> Rows:
-    start = np.concatenate(([0], np.cumsum(count)))
-    packed = np.empty(start[-1], dtype=np.uint32), np.empty(start[-1])
-    _pack(column, conductance, start, *packed)
-    return Rows(len(count), start, *packed)
+        column = np.empty((hi - lo, capacity), dtype=np.uint32)
+        conductance = np.empty((hi - lo, capacity), dtype=np.float32)
+        _multiply(*factors, lo, column, conductance, count)
+        longest = int(count.max())
+        if longest <= capacity:
+            used = np.arange(capacity, dtype=np.int32) < count[:, None]
+            return count, column[used], conductance[used]
+        capacity = longest
 
 
 @njit(cache=True, parallel=True)
@@ -175,11 +170,12 @@ def _multiply(
     down_weight: Any,
     fine_place: Any,
     coarse_place: Any,
+    begin: int,
     column: Any,
     conductance: Any,
     count: Any,
 ) -> None:
-    """Rows of the product side by side; of a row that is too long only the length is found.
+    """Rows of the product from ``begin`` on; of a row that is too long only the length is found.
 
     Row J: first (P^T L)_J over the fine nodes near J, then this times P. The places of nodes in
     the two lists are -1 outside of the row under way.
@@ -189,8 +185,8 @@ def _multiply(
     for block in prange((size + BLOCK - 1) // BLOCK):
         near_place, place = fine_place[get_thread_id()], coarse_place[get_thread_id()]
         near, flow = np.empty(64, dtype=np.uint32), np.empty(64)
-        for J in range(block * BLOCK, min((block + 1) * BLOCK, size)):
-            nears = 0
+        for n in range(block * BLOCK, min((block + 1) * BLOCK, size)):
+            J, nears = begin + n, 0
             for member in range(down_start[J], down_start[J + 1]):
                 i, share = down_column[member], down_weight[member]
                 first, end, step = entries(row_start, i, fine, total)
@@ -217,9 +213,9 @@ def _multiply(
                 else:
                     flow[at] -= share * joined
             length = 0
-            row, values = column[J], conductance[J]
-            for n in range(nears):
-                j, f = near[n], flow[n]
+            row, values = column[n], conductance[n]
+            for m in range(nears):
+                j, f = near[m], flow[m]
                 near_place[j] = -1
                 for u in range(up_start[j], up_start[j + 1]):
                     K = up_column[u]
@@ -231,12 +227,12 @@ def _multiply(
                         length += 1
                     elif K != J and at < capacity:
                         values[at] += f * up_weight[u]
-            count[J] = length
+            count[n] = length
             for at in range(min(length, capacity)):
                 place[row[at]] = -1
             if length > capacity:  # the others are found in the same way as they were marked
-                for n in range(nears):
-                    for u in range(up_start[near[n]], up_start[near[n] + 1]):
+                for m in range(nears):
+                    for u in range(up_start[near[m]], up_start[near[m] + 1]):
                         place[up_column[u]] = -1
 
 
@@ -247,12 +243,3 @@ def _longer(array: Any, used: int, length: int) -> Any:
     for n in range(used):
         longer[n] = array[n]
     return longer
-
-
-@njit(cache=True, parallel=True)
-def _pack(column: Any, conductance: Any, start: Any, out_column: Any, out_conductance: Any) -> None:
-    for block in prange((len(column) + BLOCK - 1) // BLOCK):
-        for i in range(block * BLOCK, min((block + 1) * BLOCK, len(column))):
-            for n in range(start[i + 1] - start[i]):
-                out_column[start[i] + n] = column[i, n]
-                out_conductance[start[i] + n] = conductance[i, n]

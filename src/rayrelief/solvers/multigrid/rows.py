@@ -1,4 +1,7 @@
-"""Rows: the Laplacian of one level, as a stencil on the pixel graph or as compressed rows."""
+"""Rows: the Laplacian of one level, as a stencil on the pixel graph or as compressed rows.
+
+In single precision, over the largest conductance of the finest level: enough for a preconditioner.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.conventions import FloatArray
 from rayrelief.solvers.base import Laplacian
 
 
@@ -31,9 +33,9 @@ class Rows:
     """
 
     size: int
-    start: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int32]
     column: npt.NDArray[np.uint32]
-    conductance: FloatArray
+    conductance: npt.NDArray[np.float32]
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -41,12 +43,13 @@ class Rows:
         return self.start, self.column, self.conductance
 
 
-def stencil(system: Laplacian) -> Rows:
-    """View a system on the pixel graph as rows, without a copy."""
-    graph = system.graph
+def stencil(system: Laplacian, scale: float) -> Rows:
+    """A system on the pixel graph as rows, with conductances over a scale."""
+    conductance = np.empty(system.conductance.shape, dtype=np.float32)
+    np.divide(system.conductance, scale, out=conductance, casting="same_kind")
     return Rows(
-        graph.size,
-        np.empty(0, dtype=np.int64),
-        graph.neighbours.reshape(-1),
-        np.ascontiguousarray(system.conductance).reshape(-1),
+        system.graph.size,
+        np.empty(0, dtype=np.int32),
+        system.graph.neighbours.reshape(-1),
+        conductance.reshape(-1),
     )

@@ -17,8 +17,8 @@ from numba import njit, prange
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, residual_limits
-from rayrelief.solvers.kernels import dot, flow
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.kernels import dot, flow, residual_limits
 from rayrelief.solvers.multigrid.cycle import DAMPING, Hierarchy
 
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
@@ -56,9 +56,9 @@ class Multigrid:
         self, system: Laplacian, previous: PreparedSolver | None = None
     ) -> _PreparedMultigrid:
         """Build the hierarchy, or keep the previous one while it serves."""
-        diagonal = system.conductance.sum(axis=0)
-        inverse = np.divide(DAMPING, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
-        prepared = _PreparedMultigrid(self, system, diagonal, inverse)
+        inverse = np.sum(system.conductance, axis=0)
+        np.divide(DAMPING, inverse, out=inverse, where=inverse > 0)
+        prepared = _PreparedMultigrid(self, system, inverse)
         if isinstance(previous, _PreparedMultigrid) and previous.system.graph is system.graph:
             prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
         return prepared
@@ -68,47 +68,59 @@ class Multigrid:
 class _PreparedMultigrid:
     recipe: Multigrid
     system: Laplacian
-    diagonal: FloatArray
-    inverse: FloatArray
+    inverse: FloatArray  # DAMPING over the diagonal
     hierarchy: Hierarchy | None = None
     fresh: bool = False  # whether the hierarchy is that of the system
     lost: float = 0.0  # cycles, against a fresh hierarchy
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
+        x = start.copy()
+        steps = 0
+        # Conjugate gradients only carry the residual along: they begin again from the true one
+        # until that is small, and whenever the hierarchy is replaced.
+        while True:
+            if self.hierarchy is None or self.lost > SETUP_CYCLES:
+                self.hierarchy = None  # its memory goes into the next one
+                self.hierarchy, self.lost, self.fresh = Hierarchy.of(self.system), 0.0, True
+            cycles, solved = self._run(
+                self.hierarchy, rhs, x, self.recipe.rtol * tighten, self.recipe.max_steps - steps
+            )
+            steps += cycles
+            if solved or cycles == 0:
+                return Solution(x, steps, solved)
+
+    def _run(
+        self, hierarchy: Hierarchy, rhs: FloatArray, x: FloatArray, rtol: float, budget: int
+    ) -> tuple[int, bool]:
+        """Conjugate gradients on x in place; cycles done, and whether x was solved before."""
         graph = self.system.graph
         matrix = (graph.neighbours, self.system.conductance)
         segments, sizes = _segments(graph), np.diff(graph.starts)
-        x = start.copy()
         r, p, q, z = (np.empty_like(x) for _ in range(4))
-        steps = 0
-        while True:
-            # Conjugate gradients only carry the residual along: begin again from the true one.
-            rr = _begin(*matrix, self.inverse, rhs, x, r, z, *segments)
-            limits = residual_limits(graph, self.diagonal, rhs, x, self.recipe.rtol * tighten)
+        rr = _begin(*matrix, self.inverse, rhs, x, r, z, *segments)
+        limits = residual_limits(graph.starts, rhs, x, self.inverse, DAMPING, rtol)
+        active = rr > limits
+        if not active.any():
+            return 0, True
+        first, lost, cycles = rr.sum(), self.lost, 0
+        rz = np.zeros_like(rr)  # no direction to turn from
+        while active.any() and cycles < budget:
+            _residual(*matrix, r, z, q, *segments)
+            hierarchy.correct(q, z)
+            rq, sum_r, sum_q = _smooth(*matrix, self.inverse, r, z, q, *segments)
+            # Rounding errors leave a little of the free constant, which must not be followed.
+            mean = sum_q / sizes
+            before, rz = rz, rq - sum_r * mean
+            _turn(_ratio(rz, before, active), mean, p, q, *segments)
+            step = _ratio(rz, _multiply(*matrix, p, z, *segments), active)
+            rr = _advance(step, self.inverse, x, r, p, z, *segments)
             active = rr > limits
-            if not active.any() or steps >= self.recipe.max_steps:
-                return Solution(x, steps, not active.any())
-            if self.hierarchy is None or self.lost > SETUP_CYCLES:
-                self.hierarchy, self.lost, self.fresh = Hierarchy.of(self.system), 0.0, True
-            first, lost, cycles = rr.sum(), self.lost, 0
-            rz = np.zeros_like(rr)  # no direction to turn from
-            while active.any() and steps + cycles < self.recipe.max_steps:
-                _residual(*matrix, r, z, q, *segments)
-                self.hierarchy.correct(q, z)
-                rq, sum_r, sum_q = _smooth(*matrix, self.inverse, r, z, q, *segments)
-                # Rounding errors leave a little of the free constant, which must not be followed.
-                mean = sum_q / sizes
-                before, rz = rz, rq - sum_r * mean
-                _turn(_ratio(rz, before, active), mean, p, q, *segments)
-                step = _ratio(rz, _multiply(*matrix, p, z, *segments), active)
-                rr = _advance(step, self.inverse, x, r, p, z, *segments)
-                active = rr > limits
-                cycles += 1
-                self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
-                if self.lost > SETUP_CYCLES and not self.fresh:
-                    break
-            steps += cycles
+            cycles += 1
+            self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
+            if self.lost > SETUP_CYCLES and not self.fresh:
+                break
+        return cycles, False
 
 
 def _segments(graph: PixelGraph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
