@@ -11,7 +11,7 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.graph import PixelGraph
+from rayrelief.methods.change import relative_change
 from rayrelief.methods.edge_terms import EdgeModel, normal_equations
 from rayrelief.solvers.base import PreparedSolver, Solver
 
@@ -95,15 +95,16 @@ def iterate(
     # What the first solve gets wrong the second may take for jumps, and keep.
     tightened = 0 if tolerance is None else TIGHTENINGS
     outcome = Outcome.COMPLETED
-    before = last_quarter = x
+    # To compare with, single precision is enough.
+    before = last_quarter = x.astype(np.float32)
     for number in range(1, max_iterations + 1):
         began = time.perf_counter()
         if number == max_iterations - max_iterations // 4:
-            last_quarter = x
+            last_quarter = x.astype(np.float32)
         prepared = solver.prepare(normal.system, prepared)
         solution = prepared.solve(normal.rhs, x, 0.01**tightened)
         normal = normal_equations(equations, model, solution.x, normal)
-        change = _change(graph, solution.x, x)
+        change = relative_change(graph, solution.x, x)
         if not (np.isfinite(change) and np.isfinite(normal.energy)):
             outcome = Outcome.NOT_FINITE
             break
@@ -112,9 +113,9 @@ def iterate(
             tolerance is not None
             and not still
             and number > 2
-            and _change(graph, solution.x, before) < tolerance
+            and relative_change(graph, solution.x, before) < tolerance
         )
-        before, x = x, solution.x
+        before, x = x.astype(np.float32), solution.x
         history.append(
             Iteration(number, normal.energy, change, solution.steps, time.perf_counter() - began)
         )
@@ -123,29 +124,22 @@ def iterate(
             break
         if not solution.converged:
             outcome, tightened = Outcome.SOLVER_LIMIT, 0
-        elif (still or alternates) and tightened == TIGHTENINGS:
-            outcome = Outcome.ALTERNATES if alternates else Outcome.CONVERGED
+        elif still and tightened == TIGHTENINGS:
+            outcome = Outcome.CONVERGED
+            break
+        elif alternates and tightened == TIGHTENINGS and _falls(history):
+            outcome = Outcome.ALTERNATES
             break
         else:
             outcome = Outcome.COMPLETED
-            tightened = tightened + 1 if still or alternates else 0
-    if outcome is Outcome.ALTERNATES and history[-2].energy < history[-1].energy:
-        x = before
+            tightened = min(tightened + 1, TIGHTENINGS) if still or alternates else 0
     # To and fro is how weights end on most maps; a surface under way goes on in one direction.
-    under_way = tolerance is not None and _change(graph, x, last_quarter) > SETTLED
+    under_way = tolerance is not None and relative_change(graph, x, last_quarter) > SETTLED
     if outcome is Outcome.COMPLETED and under_way:
         outcome = Outcome.ITERATION_LIMIT
     return LoopResult(x, tuple(history), outcome)
 
 
-def _change(graph: PixelGraph, new: FloatArray, old: FloatArray) -> float:
-    """Root mean square of new - old over that of new, both without each component's mean."""
-    moved = _root_mean_square(graph, new - old)
-    relief = max(_root_mean_square(graph, new), 1e-12 * float(np.abs(new).max()))
-    return moved / relief if relief > 0 else 0.0
-
-
-def _root_mean_square(graph: PixelGraph, values: FloatArray) -> float:
-    sizes = np.diff(graph.starts)
-    means = np.add.reduceat(values, graph.starts[:-1]) / sizes
-    return float(np.sqrt(np.mean((values - np.repeat(means, sizes)) ** 2)))
+def _falls(history: list[Iteration]) -> bool:
+    """Whether the last iterate has the lower energy of the last two."""
+    return history[-1].energy <= history[-2].energy

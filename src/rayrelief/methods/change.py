@@ -1,0 +1,40 @@
+"""How far an iteration moved the surface, free of scale, shift and unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from rayrelief.conventions import FloatArray
+from rayrelief.graph import PixelGraph
+
+
+def relative_change(
+    graph: PixelGraph, new: FloatArray, old: npt.NDArray[np.floating[Any]]
+) -> float:
+    """Root mean square of new - old over that of new, both without each component's mean."""
+    moved, relief, largest = _squares(graph.starts, new, old)
+    relief = max(relief, (1e-12 * largest) ** 2 * graph.size)
+    return float(np.sqrt(moved / relief)) if relief > 0 else 0.0
+
+
+@njit(cache=True)
+def _squares(starts: Any, new: Any, old: Any) -> Any:
+    """Squared distances from the means, of new - old and of new; largest |new|."""
+    moved = relief = largest = 0.0
+    for c in range(len(starts) - 1):
+        lo, hi = starts[c], starts[c + 1]
+        mean_moved = mean_new = 0.0
+        for i in range(lo, hi):
+            mean_moved += new[i] - old[i]
+            mean_new += new[i]
+        mean_moved /= hi - lo
+        mean_new /= hi - lo
+        for i in range(lo, hi):
+            moved += (new[i] - old[i] - mean_moved) ** 2
+            relief += (new[i] - mean_new) ** 2
+            largest = max(largest, abs(new[i]))
+    return moved, relief, largest
