@@ -141,6 +141,42 @@ def test_hits_lie_on_the_surface_and_face_the_ray_along_its_gradient(name, seed)
 
 
 @pytest.mark.parametrize("name", SHAPES)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_bounds_hold_every_hit(name, seed):
+    shape, _ = SHAPES[name]
+    if shape.bounds is None:
+        assert name in {"plane", "tent", "steps"}
+        return
+    origins, directions = random_rays(seed)
+    t, _ = shape.intersect(origins, directions, near=-np.inf)
+    hit = np.isfinite(t)
+    points = origins[hit] + t[hit, None] * directions[hit]
+    distance = np.linalg.norm(points - shape.bounds.centre, axis=-1)
+    assert (distance < shape.bounds.radius).all()
+    entry, exit_ = shape.bounds.chord(origins, directions)
+    assert ((entry < t) & (t < exit_))[hit].all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "reach"),
+    [
+        (Sphere((1, 2, 3), 0.5), 0.5),
+        (Ellipsoid((1, 2, 3), (0.5, 2.0, 1.0), inside=True), 2.0),
+        (Box((0, 0, 3), (2, 4, 3 + 4)), 3.0),
+        (Torus((1, 2, 3), (1, 1, 1), 2.0, 0.5), 2.5),
+        (Revolution((1, 2, 3), (0, 1, 0), 1.6, (0.36,)), 1.0),
+    ],
+)
+def test_bounds_are_hardly_larger_than_the_shape(shape, reach):
+    assert reach < shape.bounds.radius < 1.02 * reach
+
+
+def test_open_boxes_have_no_bounds():
+    assert Box((0, 0, 3), (1, 1, math.inf)).bounds is None
+
+
+@pytest.mark.parametrize("name", SHAPES)
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_nearest_hit_is_the_first_change_of_sign_on_a_fine_sampling(name, seed):

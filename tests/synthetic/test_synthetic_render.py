@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import CameraError, InputError
 from rayrelief.synthetic import GALLERY, render
-from rayrelief.synthetic.shapes import Ellipsoid, Plane, Sphere
+from rayrelief.synthetic.shapes import Box, Ellipsoid, Plane, Revolution, Shape, Sphere, Torus
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,71 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     parts = GALLERY["still_life"](24, 32)
     np.testing.assert_array_equal(parts.depth, whole.depth)
     np.testing.assert_array_equal(parts.normals, whole.normals)
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """A shape that does not tell where it is."""
+
+    shape: Shape
+    bounds: None = None
+
+    def intersect(self, origins, directions, *, near=0.0):
+        return self.shape.intersect(origins, directions, near=near)
+
+
+CAMERAS = [
+    Pinhole.from_fov(70.0, 21, 30),
+    Pinhole(4000.0, 4000.0, -3000.0, 900.0),
+    Orthographic(pixel_size=0.12, cx=15.0, cy=10.0),
+    Panorama(21, 30),
+]
+
+
+def random_shapes(rng):
+    """Shapes of many sizes all around the camera, some of which hold it."""
+    shapes = []
+    for kind in rng.integers(0, 6, size=rng.integers(1, 9)):
+        size = np.exp(rng.normal(-0.5, 0.8))
+        x, y, z = (float(value) for value in rng.normal((0.0, 0.0, 2.0), 2.0))
+        axis = tuple(float(value) for value in rng.normal(size=3))
+        shapes.append(
+            (
+                Sphere((x, y, z), size),
+                Ellipsoid((x, y, z), (size, 0.4 * size, 1.5 * size), inside=bool(rng.integers(2))),
+                Box((x, y, z), (x + size, y + 0.3, z + 0.7 * size), rotation=axis),
+                Torus((x, y, z), axis, size, 0.3 * size),
+                Revolution((x, y, z), axis, size, (0.2 * size**2, 0.3 * size)),
+                Plane((x, y, z), axis),
+            )[kind]
+        )
+    return shapes
+
+
+@pytest.mark.parametrize("camera", CAMERAS, ids=["pinhole", "aside", "orthographic", "panorama"])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_bounds_and_the_order_of_the_shapes_change_nothing(camera, seed):
+    shapes = random_shapes(np.random.default_rng(seed))
+    scene = render(shapes, camera, 21, 30)
+    for others in ([Unbounded(shape) for shape in shapes], shapes[::-1]):
+        other = render(others, camera, 21, 30)
+        np.testing.assert_array_equal(other.depth, scene.depth)
+        np.testing.assert_array_equal(other.normals, scene.normals)
+
+
+def test_only_rays_that_can_meet_a_shape_are_intersected():
+    camera = Pinhole.from_fov(60.0, 600, 800)
+    rays = []
+
+    class Counted(Sphere):
+        def intersect(self, origins, directions, *, near=0.0):
+            rays.append(len(directions))
+            return super().intersect(origins, directions, near=near)
+
+    scene = render([Counted((1.0, 0.5, 6.0), 0.2), Counted((1.0, 0.5, 9.0), 0.2)], camera, 600, 800)
+    # The second one is hidden by the first.
+    assert scene.mask.sum() <= sum(rays) < 1.05 * scene.mask.sum()
 
 
 def test_nothing_in_view_is_an_empty_mask():

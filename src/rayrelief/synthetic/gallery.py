@@ -1,32 +1,31 @@
-"""Named scenes that docs, tests, demo and benchmarks share; the same picture at any size.
+"""Named scenes that docs, tests, demo and benchmarks share.
 
 Every scene is a function of ``(height, width, camera=None)``; the default camera is a pinhole
-with a centred principal point. Where surfaces hide one another, every part still touches its
-neighbours somewhere in view, so that the normals determine its depth; `steps` is the exception.
+with a centred principal point. It is the same picture at any size, but for `crowd`, which grows
+with it. Where surfaces hide one another, every part still touches its neighbours somewhere in
+view, so that the normals determine its depth; `steps` is the exception.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.scene import Scene
+from rayrelief.synthetic.crowd import crowd
 from rayrelief.synthetic.render import render
 from rayrelief.synthetic.shapes import (
     Box,
     Ellipsoid,
     Plane,
-    Revolution,
     Shape,
     Sphere,
     Steps,
     Tent,
     Torus,
-    Vector,
 )
+from rayrelief.synthetic.table import Table, gourd, lipped_vase, pear
 
 
 def plane(height: int, width: int, camera: Camera | None = None) -> Scene:
@@ -59,8 +58,8 @@ def tent(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 def vase(height: int, width: int, camera: Camera | None = None) -> Scene:
     """One vase of revolution before nothing."""
-    table = _Table(pitch=6.0, distance=4.6, drop=1.35)
-    return _seen([_vase(table.at(0.0, 0.0), table.up, 2.7)], "vase", height, width, camera)
+    table = Table(pitch=6.0, distance=4.6, drop=1.35)
+    return _seen([lipped_vase(table.at(0.0, 0.0), table.up, 2.7)], "vase", height, width, camera)
 
 
 def tori(height: int, width: int, camera: Camera | None = None) -> Scene:
@@ -111,17 +110,17 @@ def still_life(height: int, width: int, camera: Camera | None = None) -> Scene:
     Everything stands a little in the table, so that its foot is in view: the table leads to the
     depth of each object, across creases but no jump.
     """
-    table = _Table(pitch=45.0, distance=10.0, drop=0.1)
+    table = Table(pitch=45.0, distance=10.0, drop=0.1)
     up = table.up
     shapes: list[Shape] = [
         Plane(table.at(0.0, 0.0), up),
         Torus(table.at(-1.75, 0.9, 0.02), table.level(100.0), 0.7, 0.14),
-        _gourd(table.at(-0.7, 0.5), up, 1.9),
-        _gourd(table.at(0.5, 1.1), up, 1.5),
+        gourd(table.at(-0.7, 0.5), up, 1.9),
+        gourd(table.at(0.5, 1.1), up, 1.5),
         Torus(table.at(1.7, 1.3, 0.02), table.level(75.0), 0.64, 0.13),
-        _gourd(table.at(2.2, 0.1), up, 1.25),
-        _pear(table.at(-1.75, -0.1), up, 0.9),
-        _pear(table.at(-0.1, -0.2), up, 0.8),
+        gourd(table.at(2.2, 0.1), up, 1.25),
+        pear(table.at(-1.75, -0.1), up, 0.9),
+        pear(table.at(-0.1, -0.2), up, 0.8),
         Torus(table.at(1.05, -0.1, 0.02), table.level(55.0), 0.46, 0.09),
         Sphere(table.at(1.25, 0.55, 0.18), 0.23),
         Torus(table.at(-1.0, -1.0, 0.06), up, 0.36, 0.12),
@@ -148,6 +147,7 @@ GALLERY: dict[str, Callable[..., Scene]] = {
         overlapping_spheres,
         room,
         still_life,
+        crowd,
     )
 }
 
@@ -164,71 +164,3 @@ def _seen(
     if camera is None:
         camera = Pinhole.from_fov(degrees, height, width)
     return render(shapes, camera, height, width, name=name)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A level table before a camera that looks down on it; gives points in the camera frame.
-
-    Attributes
-    ----------
-    pitch
-        Degrees by which the camera looks down.
-    distance, drop
-        z and y of the table's centre in the camera frame.
-    """
-
-    pitch: float
-    distance: float
-    drop: float
-
-    @property
-    def up(self) -> Vector:
-        """Unit vector away from the table."""
-        pitch = math.radians(self.pitch)
-        return 0.0, -math.cos(pitch), -math.sin(pitch)
-
-    def at(self, right: float, away: float, height: float = 0.0) -> Vector:
-        """Point by its way right, away from the camera and up, from the table's centre."""
-        _, up_y, up_z = self.up
-        y = self.drop + away * up_z + height * up_y
-        return right, y, self.distance - away * up_y + height * up_z
-
-    def level(self, degrees: float) -> Vector:
-        """Direction along the table, turned from the right away from the camera."""
-        turn = math.radians(degrees)
-        _, up_y, up_z = self.up
-        return math.cos(turn), math.sin(turn) * up_z, -math.sin(turn) * up_y
-
-
-def _vase(base: Vector, up: Vector, height: float) -> Revolution:
-    """Vase with a belly, a neck and a lip."""
-    heights = (0.0, 0.15, 0.42, 0.78, 0.92, 1.0)
-    radii = (0.15, 0.215, 0.27, 0.1, 0.1, 0.15)
-    return _profile(base, up, height, heights, radii)
-
-
-def _gourd(base: Vector, up: Vector, height: float) -> Revolution:
-    """Vase with two bellies that closes in a round top."""
-    heights = (0.0, 0.1, 0.28, 0.56, 0.78, 0.92, 1.0)
-    radii = (0.13, 0.2, 0.23, 0.115, 0.135, 0.105, 0.0)
-    return _profile(base, up, height, heights, radii)
-
-
-def _pear(base: Vector, up: Vector, height: float) -> Revolution:
-    """Pear that stands flat and closes in a round top."""
-    heights = (0.0, 0.15, 0.35, 0.65, 0.85, 1.0)
-    radii = (0.27, 0.37, 0.39, 0.24, 0.17, 0.0)
-    return _profile(base, up, height, heights, radii)
-
-
-def _profile(
-    base: Vector,
-    up: Vector,
-    height: float,
-    heights: tuple[float, ...],
-    radii: tuple[float, ...],
-) -> Revolution:
-    return Revolution.through(
-        base, up, tuple(height * h for h in heights), tuple(height * r for r in radii)
-    )

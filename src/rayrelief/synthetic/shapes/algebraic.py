@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Protocol
 
@@ -11,11 +12,8 @@ from numpy.polynomial import Polynomial
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.synthetic.shapes.base import Hits, Vector, check_positive, dot, unit, visible
+from rayrelief.synthetic.shapes.base import Ball, Hits, Vector, check_positive, dot, unit, visible
 from rayrelief.synthetic.shapes.polynomial import evaluate, first_root
-from rayrelief.synthetic.shapes.quadric import unit_ball_chord
-
-_ROOM = 1.01  # between a shape and the ball that bounds it, lest a root fall on the end of a chord
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,15 @@ class Torus:
                 remedy="Give the radius of the ring first, then that of the tube",
             )
 
+    @cached_property
+    def bounds(self) -> Ball:
+        """Ball that holds it."""
+        return Ball.around(self.centre, self.major + self.minor)
+
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
         start = origins - np.asarray(self.centre)
-        reach = _ROOM * (self.major + self.minor)
-        entry, exit_ = unit_ball_chord(start / reach, directions / reach)
+        entry, exit_ = self.bounds.chord(origins, directions)
         return _first_hits(self, start, directions, np.maximum(entry, near), exit_)
 
     def along(self, origins: FloatArray, directions: FloatArray) -> FloatArray:
@@ -102,12 +104,18 @@ class Revolution:
     def __post_init__(self) -> None:
         unit(self.axis, "axis")
         check_positive("height", self.height)
-        if not self._widest() > 0:
+        if not self._widest > 0:
             raise InputError(
                 f"a squared radius with the coefficients {self.squared_radius}",
                 expected="a polynomial that is somewhere positive below the height",
                 remedy="Give the constant term first, and squared lengths",
             )
+
+    @cached_property
+    def bounds(self) -> Ball:
+        """Ball that holds it."""
+        middle = np.asarray(self.base) + unit(self.axis, "axis") * self.height / 2
+        return Ball.around(middle, float(np.hypot(self.height / 2, np.sqrt(self._widest))))
 
     @classmethod
     def through(
@@ -129,8 +137,7 @@ class Revolution:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
         axis = unit(self.axis, "axis")
         start = origins - np.asarray(self.base)
-        reach = _ROOM * float(np.hypot(self.height / 2, np.sqrt(self._widest())))
-        entry, exit_ = unit_ball_chord((start - axis * self.height / 2) / reach, directions / reach)
+        entry, exit_ = self.bounds.chord(origins, directions)
         with np.errstate(divide="ignore", invalid="ignore"):
             to_base = -dot(start, axis) / dot(directions, axis)
             to_top = (self.height - dot(start, axis)) / dot(directions, axis)
@@ -160,6 +167,7 @@ class Revolution:
         growth = Polynomial(self.squared_radius).deriv()(height)
         return points - (height + growth / 2)[:, None] * axis
 
+    @cached_property
     def _widest(self) -> float:
         """Largest squared radius between the base and the height."""
         profile = Polynomial(self.squared_radius)

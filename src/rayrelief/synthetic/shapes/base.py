@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -13,9 +14,35 @@ from rayrelief.errors import InputError
 Vector = tuple[float, float, float]
 Hits = tuple[FloatArray, FloatArray]
 
+_ROOM = 1.01  # lest rounding decide whether the outermost points of a shape lie in its ball
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Ball in the OpenCV camera frame; lengths in the unit of the depth."""
+
+    centre: Vector
+    radius: float
+
+    @classmethod
+    def around(cls, centre: Vector | FloatArray, reach: float) -> Ball:
+        """Ball with some room around a shape that reaches so far from its centre."""
+        x, y, z = (float(coordinate) for coordinate in centre)
+        return cls((x, y, z), _ROOM * reach)
+
+    def chord(self, origins: FloatArray, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Where lines enter and leave the ball, as t (...,); NaN where they miss."""
+        start = (origins - np.asarray(self.centre)) / self.radius
+        return unit_ball_chord(start, directions / self.radius)
+
 
 class Shape(Protocol):
     """A closed-form surface in the OpenCV camera frame."""
+
+    @property
+    def bounds(self) -> Ball | None:
+        """Ball that holds every point where a ray can meet it; None where it has no end."""
+        ...
 
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits of the rays ``origins + t * directions`` with t > near.
@@ -60,6 +87,17 @@ def visible(
         # A normal known to face the ray has n . d >= 0 only where rounding decides: a graze.
         hit: BoolArray = (t > near) & (t < np.inf) & (dot(normals, directions) < 0)
     return np.where(hit, t, np.inf), np.where(hit[..., None], normals, np.nan)
+
+
+def unit_ball_chord(origins: FloatArray, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where lines enter and leave the unit ball about zero, as t (...,); NaN where they miss."""
+    squared_length = dot(directions, directions)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        middle = -dot(origins, directions) / squared_length
+        # Measured from the foot of the perpendicular, nothing cancels for distant origins.
+        foot = origins + middle[..., None] * directions
+        half: FloatArray = np.sqrt((1.0 - dot(foot, foot)) / squared_length)
+    return middle - half, middle + half
 
 
 def dot(a: FloatArray, b: FloatArray) -> FloatArray:

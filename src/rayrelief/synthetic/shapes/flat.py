@@ -11,6 +11,7 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.synthetic.shapes.base import (
+    Ball,
     Hits,
     Vector,
     check_positive,
@@ -38,6 +39,11 @@ class Plane:
 
     def __post_init__(self) -> None:
         unit(self.normal, "normal")
+
+    @property
+    def bounds(self) -> None:
+        """There is no end to it."""
+        return None
 
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
@@ -79,6 +85,13 @@ class Box:
                 expected="a centre to turn it about",
                 remedy="Give finite corners",
             )
+
+    @property
+    def bounds(self) -> Ball | None:
+        """Ball that holds it; None where a side is open."""
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        diagonal = float(np.linalg.norm(high - low))
+        return Ball.around((low + high) / 2, diagonal / 2) if np.isfinite(diagonal) else None
 
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
@@ -135,6 +148,11 @@ class Tent:
     def __post_init__(self) -> None:
         check_positive("slope", self.slope)
 
+    @property
+    def bounds(self) -> None:
+        """There is no end to it."""
+        return None
+
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
         radians = math.radians(self.angle)
@@ -180,6 +198,11 @@ class Steps:
                 expected="rising edges, and one more depth than edges",
                 remedy="Order the edges, and give a depth for each plateau",
             )
+
+    @property
+    def bounds(self) -> None:
+        """There is no end to it."""
+        return None
 
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""

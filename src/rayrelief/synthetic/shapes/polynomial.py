@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import cache
+from math import comb
+from typing import Any
 
-from rayrelief.conventions import BoolArray, FloatArray
+import numpy as np
+from numba import njit
+
+from rayrelief.conventions import FloatArray
 
 _RESOLUTION = 4 * np.finfo(np.float64).eps  # of the interval [-1, 1]
+_MOST_HALVINGS = 64  # more than lead from the interval to the resolution
 _MOST_STEPS = 200  # never reached: every third step at least halves the bracket
 
 
 def first_root(coefficients: FloatArray) -> FloatArray:
     """Smallest root in [-1, 1] of each of N polynomials; NaN where there is none.
 
-    Between two neighbouring critical points a polynomial is monotone and has at most one root,
-    and the critical points are the roots of its derivative. Working up from the derivative that
-    is linear, each stage hands the next one its brackets, so that even two roots that nearly
+    In the Bernstein basis of an interval, a polynomial has at most as many roots there as its
+    coefficients change their sign: none without a change, one with one. Where there are more, the
+    interval is halved and its first half is looked at first, until even two roots that nearly
     touch are told apart.
 
     Parameters
@@ -28,27 +34,8 @@ def first_root(coefficients: FloatArray) -> FloatArray:
     numpy.ndarray
         (N,), to rounding. A root where the polynomial does not change its sign does not count.
     """
-    derivatives = [coefficients]
-    while len(derivatives[-1]) > 2:
-        powers = np.arange(1, len(derivatives[-1]))[:, None]
-        derivatives.append(derivatives[-1][1:] * powers)
-    ends = np.ones((1, coefficients.shape[1]))
-    knots = np.concatenate((-ends, ends))
-    for derivative in derivatives[:0:-1]:
-        crossing = _sign_changes(derivative, knots)
-        roots = knots[:-1].copy()  # a bracket without a root leaves an empty one behind
-        bracket, which = np.nonzero(crossing)
-        roots[crossing] = _bracketed_roots(
-            derivative[:, which], knots[bracket, which], knots[bracket + 1, which]
-        )
-        knots = np.concatenate((-ends, roots, ends))
-    crossing = _sign_changes(coefficients, knots)
-    (which,) = np.nonzero(crossing.any(axis=0))
-    bracket = crossing.argmax(axis=0)[which]
-    found = np.full(coefficients.shape[1], np.nan)
-    found[which] = _bracketed_roots(
-        coefficients[:, which], knots[bracket, which], knots[bracket + 1, which]
-    )
+    found = np.empty(coefficients.shape[1])
+    _first_roots(np.ascontiguousarray(coefficients), _to_bernstein(len(coefficients) - 1), found)
     return found
 
 
@@ -60,44 +47,99 @@ def evaluate(coefficients: FloatArray, x: FloatArray | float) -> FloatArray:
     return value
 
 
-def _sign_changes(coefficients: FloatArray, knots: FloatArray) -> BoolArray:
-    positive = evaluate(coefficients, knots) > 0
-    changes: BoolArray = positive[1:] != positive[:-1]
+@cache
+def _to_bernstein(degree: int) -> FloatArray:
+    """Matrix from coefficients of powers to those of the Bernstein basis of [-1, 1]."""
+    return np.array(
+        [
+            [
+                sum(
+                    (-1) ** (power - i) * comb(power, i) * comb(degree - power, j - i)
+                    for i in range(max(0, j - degree + power), min(power, j) + 1)
+                )
+                / comb(degree, j)
+                for power in range(degree + 1)
+            ]
+            for j in range(degree + 1)
+        ]
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _first_roots(coefficients: Any, to_bernstein: Any, found: Any) -> None:
+    size = coefficients.shape[0]
+    polynomial = np.empty(size)
+    # The half that is being looked at is on top, its later neighbours wait below.
+    halves = np.empty((_MOST_HALVINGS, size))
+    lows, highs = np.empty(_MOST_HALVINGS), np.empty(_MOST_HALVINGS)
+    for i in range(found.size):
+        for power in range(size):
+            polynomial[power] = coefficients[power, i]
+        for j in range(size):
+            total = 0.0
+            for power in range(size):
+                total += to_bernstein[j, power] * polynomial[power]
+            halves[0, j] = total
+        lows[0], highs[0] = -1.0, 1.0
+        top = 0
+        found[i] = np.nan
+        while top >= 0:
+            low, high = lows[top], highs[top]
+            changes = _sign_changes(halves[top])
+            if changes == 1 or (changes % 2 == 1 and high - low <= _RESOLUTION):
+                found[i] = _bracketed_root(polynomial, low, high, halves[top, size - 1] > 0)
+                break
+            if changes == 0 or high - low <= _RESOLUTION:
+                top -= 1
+                continue
+            _halve(halves[top], halves[top + 1])
+            lows[top] = highs[top + 1] = (low + high) / 2
+            lows[top + 1] = low
+            top += 1
+
+
+@njit(inline="always")
+def _sign_changes(values: Any) -> int:
+    changes = 0
+    for j in range(1, values.size):
+        if (values[j] > 0) != (values[j - 1] > 0):
+            changes += 1
     return changes
 
 
-def _bracketed_roots(coefficients: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+@njit(inline="always")
+def _halve(whole: Any, first: Any) -> None:
+    """Bernstein coefficients of both halves of an interval; those of the second replace the whole.
+
+    De Casteljau's scheme.
+    """
+    for j in range(whole.size):
+        first[j] = whole[0]
+        for k in range(whole.size - 1 - j):
+            whole[k] = (whole[k] + whole[k + 1]) / 2
+
+
+@njit(inline="always")
+def _bracketed_root(polynomial: Any, low: float, high: float, rising: bool) -> float:
     """Root between low and high, where the signs differ: Newton kept in its bracket."""
-    roots = np.empty_like(low)
-    which = np.arange(low.size)
-    rising = evaluate(coefficients, high) > 0
     x = (low + high) / 2
     step = before = high - low
-    settled = np.zeros(low.shape, dtype=np.bool_)
     for _ in range(_MOST_STEPS):
-        if not which.size:
-            break
-        value = slope = np.zeros_like(x)
-        for coefficient in coefficients[::-1]:
+        value = slope = 0.0
+        for power in range(polynomial.size - 1, -1, -1):
             slope = slope * x + value
-            value = value * x + coefficient
-        beyond = (value > 0) == rising
-        low, high = np.where(beyond, low, x), np.where(beyond, x, high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            newton = -value / slope
+            value = value * x + polynomial[power]
+        if (value > 0) == rising:
+            high = x
+        else:
+            low = x
+        newton = -value / slope
         # Newton must stay inside and shrink fast; the step before last is what it is held to.
-        sound = (x + newton > low) & (x + newton < high) & (2 * np.abs(newton) < np.abs(before))
-        sound |= np.abs(newton) <= _RESOLUTION  # it has arrived, whichever way rounding points
-        before, step = step, np.where(sound, newton, (low + high) / 2 - x)
-        # What has settled rests, so that no root depends on the company in which it is sought.
-        x = np.where(settled, x, x + step)
-        settled |= np.abs(step) <= _RESOLUTION
-        # A few slow ones must not keep all the others going.
-        if 2 * np.count_nonzero(settled) > settled.size:
-            roots[which] = x
-            open_ = ~settled
-            coefficients, which, rising = coefficients[:, open_], which[open_], rising[open_]
-            low, high, x, settled = low[open_], high[open_], x[open_], settled[open_]
-            step, before = step[open_], before[open_]
-    roots[which] = x
-    return roots
+        sound = low < x + newton < high and 2 * abs(newton) < abs(before)
+        # Where it has arrived, it does not matter which way rounding points.
+        arrived = abs(newton) <= _RESOLUTION
+        before, step = step, newton if sound or arrived else (low + high) / 2 - x
+        x += step
+        if abs(step) <= _RESOLUTION:
+            break
+    return x

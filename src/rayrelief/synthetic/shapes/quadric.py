@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rayrelief.conventions import FloatArray
-from rayrelief.synthetic.shapes.base import Hits, Vector, check_positive, dot, visible
+from rayrelief.synthetic.shapes.base import (
+    Ball,
+    Hits,
+    Vector,
+    check_positive,
+    unit_ball_chord,
+    visible,
+)
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,11 @@ class Sphere:
 
     def __post_init__(self) -> None:
         check_positive("radius", self.radius)
+
+    @property
+    def bounds(self) -> Ball:
+        """Ball that holds it."""
+        return Ball.around(self.centre, self.radius)
 
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
@@ -48,6 +60,11 @@ class Ellipsoid:
     def __post_init__(self) -> None:
         check_positive("radii", *self.radii)
 
+    @property
+    def bounds(self) -> Ball:
+        """Ball that holds it."""
+        return Ball.around(self.centre, max(self.radii))
+
     def intersect(self, origins: FloatArray, directions: FloatArray, *, near: float = 0.0) -> Hits:
         """Nearest hits (t, normals) with t > near; see `Shape.intersect`."""
         # Dividing by the radii makes a unit ball of the ellipsoid and leaves t alone.
@@ -59,14 +76,3 @@ class Ellipsoid:
         with np.errstate(invalid="ignore"):
             outward = (start + t[..., None] * step) / np.asarray(self.radii)
         return visible(t, np.where(leaving[..., None], -outward, outward), directions, near)
-
-
-def unit_ball_chord(origins: FloatArray, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Where lines enter and leave the unit ball about zero, as t (...,); NaN where they miss."""
-    squared_length = dot(directions, directions)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        middle = -dot(origins, directions) / squared_length
-        # Measured from the foot of the perpendicular, nothing cancels for distant origins.
-        foot = origins + middle[..., None] * directions
-        half: FloatArray = np.sqrt((1.0 - dot(foot, foot)) / squared_length)
-    return middle - half, middle + half
