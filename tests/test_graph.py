@@ -239,3 +239,47 @@ def test_without_splits_components_and_sorts_them_by_size():
 def test_unknown_connectivity_is_refused():
     with pytest.raises(InputError, match=r"connectivity is 6.*expected 4, 'diagonal' or 8"):
         pixel_graph(SHAPES["full"], 6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
+@settings(max_examples=8, deadline=None)
+@given(seed=SEED, density=st.floats(0.3, 0.8))
+def test_components_of_a_labyrinth(connectivity, seed, density):
+    # Around the percolation threshold the parts are as winding as they get.
+    mask = random_mask(np.random.default_rng(seed), 150, 170, density=density)
+    graph = pixel_graph(mask, connectivity)
+    cross, square = np.eye(3, dtype=int) | np.eye(3, dtype=int)[::-1], np.ones((3, 3), dtype=int)
+    structure = {4: ndimage.generate_binary_structure(2, 1), "diagonal": cross, 8: square}
+    expected, count = ndimage.label(mask, structure[connectivity])
+    assert graph.component_count == count
+    assert_same_partition(graph.scatter(graph.component_of_node, fill=-1), expected - 1)
+    assert_well_formed(graph)
+    sizes, first = np.diff(graph.starts), graph.pixels[graph.starts[:-1]]
+    assert (np.diff(first)[np.diff(sizes) == 0] > 0).all(), "equally large ones row by row"
+
+
+def test_the_whole_image_is_gathered_without_a_copy():
+    graph = pixel_graph(SHAPES["full"])
+    image = np.zeros((6, 5, 3))
+    nodes = graph.gather(image)
+    assert np.shares_memory(nodes, image)
+    with pytest.raises(ValueError, match="read-only"):
+        nodes[0] = 1.0
+    assert image.flags.writeable
+    # The colours of a chessboard are two components: the nodes are not in the order of the rows.
+    assert not np.shares_memory(pixel_graph(SHAPES["full"], "diagonal").gather(image), image)
+
+
+def test_the_mask_may_have_any_layout():
+    mask = random_mask(np.random.default_rng(5), 12, 9)
+    expected = pixel_graph(mask).neighbours
+    read_only = mask.copy()
+    read_only.flags.writeable = False
+    for same in (np.asfortranarray(mask), np.repeat(mask, 2, axis=1)[:, ::2], read_only):
+        np.testing.assert_array_equal(pixel_graph(same).neighbours, expected)
+
+
+def test_more_pixels_than_32_bits_can_number_are_refused():
+    huge = np.broadcast_to(np.False_, (50_000, 50_000))
+    with pytest.raises(InputError, match=r"2,500,000,000 pixels; expected at most 2,147,483,647"):
+        pixel_graph(huge)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rayrelief import preprocess
 from rayrelief.conventions import AXIS_SIGNS, from_opencv
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
@@ -335,3 +336,65 @@ def test_only_the_direction_of_a_normal_counts(scale):
     assert inside.all()
     assert report.without_normal == 0
     np.testing.assert_allclose(unit, normals / np.linalg.norm(normals[0, 0]), rtol=1e-14)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEED, st.integers(1, 60), st.floats(0.05, 1.1), st.sampled_from([np.float32, np.float64]))
+def test_blocks_of_rows_leave_no_trace(seed, block, density, dtype):
+    normals, _, rays, rng = random_map(seed, away=0.1)
+    normals[rng.random(SIZE) < 0.1] = np.nan
+    normals[rng.random(SIZE) < 0.1] *= 1e30
+    rays[rng.random(SIZE) < 0.1] = np.nan
+    mask = random_mask(rng, *SIZE, density=density)
+    usable = tuple(np.argwhere(mask)[0])
+    normals[usable], rays[usable] = (0.0, 0.0, -1.0), (0.0, 0.0, 1.0)
+    whole = prepare_normals(normals.astype(dtype), mask, rays, KEEP)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preprocess, "BLOCK", block)
+        parts = prepare_normals(normals.astype(dtype), mask, rays, KEEP)
+    np.testing.assert_allclose(parts[0], whole[0], rtol=1e-15)
+    np.testing.assert_array_equal(parts[1], whole[1])
+    assert parts[2] == whole[2]
+    np.testing.assert_allclose(np.linalg.norm(whole[0][whole[1]], axis=-1), 1, rtol=1e-14)
+    assert np.isnan(whole[0][~whole[1]]).all()
+
+
+def test_a_large_hole_is_filled_like_by_a_plain_loop():
+    normals, mask, rays, _ = random_map(17, size=(34, 41), spread=1.0)
+    normals[8:27, 6:33] *= -1
+    away = mask & (incidence_of(normals, rays) >= 0)
+    unit, inside, report = prepare_normals(normals, mask, rays, Preprocessing("average"))
+    assert report.averaged == away.sum() > 400
+    np.testing.assert_array_equal(inside, mask)
+    for pixel in map(tuple, np.argwhere(away)):
+        expected = average_by_hand(normals, rays, mask & ~away, pixel, 3)
+        np.testing.assert_allclose(unit[pixel], expected, atol=1e-12)
+
+
+def test_means_do_not_lose_digits_in_long_images():
+    # Sums over a million pixels are differences of large numbers.
+    count = 1_000_000
+    rays = np.broadcast_to([0.0, 0.0, 1.0], (1, count, 3))
+    normals = np.empty((1, count, 3))
+    normals[:] = 0.0, 0.6, -0.8
+    normals[0, -1] = 0.6, 0.0, -0.8
+    normals[0, -2] = 0.0, 0.0, 1.0
+    mask = np.ones((1, count), dtype=bool)
+    unit, _, report = prepare_normals(normals, mask, rays, Preprocessing("average"))
+    assert report.averaged == 1
+    mean = np.array([0.6, 0.6, -1.6])
+    np.testing.assert_allclose(unit[0, -2], mean / np.linalg.norm(mean), atol=1e-11)
+
+
+def test_normals_that_no_window_can_mend_are_dropped():
+    # All good normals face away from the rays on the right, however wide the window.
+    rays = np.zeros((3, 60, 3))
+    rays[..., 2] = 1.0
+    rays[:, 30:, 0] = 5.0
+    normals = np.zeros((3, 60, 3))
+    normals[:, :30] = 0.6, 0.0, -0.8
+    normals[:, 30:] = 0.0, 0.0, 1.0
+    mask = np.ones((3, 60), dtype=bool)
+    _, inside, report = prepare_normals(normals, mask, rays, Preprocessing("average"))
+    np.testing.assert_array_equal(inside, np.broadcast_to(np.arange(60) < 30, (3, 60)))
+    assert (report.facing_away, report.averaged, report.dropped) == (90, 0, 90)

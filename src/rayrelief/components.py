@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,8 @@ import numpy.typing as npt
 from rayrelief.conventions import FloatArray
 from rayrelief.graph import PixelGraph, pixel_graph
 
-Labels = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Components:
         Pixels of each component.
     """
 
-    labels: npt.NDArray[np.int32]
+    labels: Labels
     sizes: tuple[int, ...]
 
     @property
@@ -52,15 +52,30 @@ def fix_constants(
         labels = graph.component_of_node
     else:
         labels, x = _aligned_colours(graph, x)
-    order = np.argsort(labels, kind="stable")
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(labels))))
-    fixed = np.empty_like(x)
-    for lo, hi in pairwise(bounds):
-        nodes = order[lo:hi]
-        target = 0.0 if start is None else np.median(start[nodes])
-        fixed[nodes] = x[nodes] - np.median(x[nodes]) + target
-    image = graph.scatter(labels.astype(np.int32), fill=-1)
-    return fixed, Components(image, tuple(int(n) for n in np.diff(bounds)))
+    fixed = x - _medians(x, labels)[labels]
+    if start is not None:
+        fixed += _medians(start, labels)[labels]
+    sizes = np.bincount(labels)
+    return fixed, Components(graph.scatter(labels, fill=-1), tuple(sizes.tolist()))
+
+
+def _medians(values: FloatArray, labels: Labels) -> FloatArray:
+    """Median of the values (N,) that have each label."""
+    is_sorted = bool(np.all(labels[:-1] <= labels[1:]))
+    order = slice(None) if is_sorted else np.argsort(labels, kind="stable")
+    return _run_medians(values[order], np.bincount(labels))
+
+
+def _run_medians(values: FloatArray, lengths: Numbers) -> FloatArray:
+    """Medians of consecutive runs of values, of these lengths; equally long ones all at once."""
+    starts = np.cumsum(lengths) - lengths
+    medians = np.empty(len(lengths))
+    by_length = np.argsort(lengths, kind="stable")
+    longer = np.flatnonzero(np.diff(lengths[by_length], prepend=0))
+    for runs in np.split(by_length, longer)[1:]:
+        inside = starts[runs][:, None] + np.arange(lengths[runs[0]])
+        medians[runs] = np.median(values[inside], axis=1)
+    return medians
 
 
 def _aligned_colours(graph: PixelGraph, x: FloatArray) -> tuple[Labels, FloatArray]:
@@ -68,46 +83,50 @@ def _aligned_colours(graph: PixelGraph, x: FloatArray) -> tuple[Labels, FloatArr
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-    gaps = _median_gaps(graph, x)
     count = graph.component_count
-    ends = np.array(list(gaps), dtype=np.int64).reshape(-1, 2)
-    touching = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    first, second, gap = _median_gaps(graph, x)
+    touching = coo_array((np.ones(len(gap)), (first, second)), shape=(count, count))
     groups = connected_components(touching, directed=False)[1]
-    shift = np.zeros(count)
-    for root in np.unique(groups, return_index=True)[1]:
-        order, parents = breadth_first_order(touching.tocsr(), root, directed=False)
-        for child in order[1:]:
-            parent = parents[child]
-            gap = gaps[parent, child] if parent < child else -gaps[child, parent]
-            shift[child] = shift[parent] - gap
+    # One more component, numbered last, touches the first of each group: one search finds all.
+    roots = np.unique(groups, return_index=True)[1]
+    ends = np.concatenate((first, roots)), np.concatenate((second, np.full(len(roots), count)))
+    joined = coo_array((np.ones(len(ends[0])), ends), shape=(count + 1, count + 1)).tocsr()
+    order, parents = (found.astype(np.int64) for found in breadth_first_order(joined, count, False))
+    children, above = order[1:], parents[order[1:]]
+    pairs = np.minimum(children, above) * count + np.maximum(children, above)
+    between = above < count  # a root's own shift stays 0
+    step = np.zeros(len(children))
+    step[between] = gap[np.searchsorted(first * count + second, pairs[between])]
+    step[above > children] *= -1
+    shift = [0.0] * (count + 1)
+    for child, parent, up in zip(children.tolist(), above.tolist(), step.tolist(), strict=True):
+        shift[child] = shift[parent] - up
     # Components are sorted by size; so are the groups, by their pixels.
     by_size = np.argsort(-np.bincount(groups, weights=np.diff(graph.starts)), kind="stable")
-    rank = np.empty(len(by_size), dtype=np.int64)
+    rank = np.empty(len(by_size), dtype=np.int32)
     rank[by_size] = np.arange(len(by_size))
     component = graph.component_of_node
-    return rank[groups][component], x + shift[component]
+    return rank[groups][component], x + np.array(shift)[component]
 
 
-def _median_gaps(graph: PixelGraph, x: FloatArray) -> dict[tuple[int, int], float]:
+def _median_gaps(graph: PixelGraph, x: FloatArray) -> tuple[Numbers, Numbers, FloatArray]:
     """Median of x[second] - x[first] over the 4-neighbours of each pair, first < second."""
     straight = pixel_graph(graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False))
-    own = straight.gather(graph.scatter(graph.component_of_node, fill=-1))
+    own = straight.gather(graph.scatter(graph.component_of_node, fill=-1)).astype(np.int64)
     values = straight.gather(graph.scatter(x))
     firsts, seconds, gaps = [], [], []
     for d, a, b in straight.edges():
         if d % 2 == 0:
-            swap = own[a] > own[b]
-            firsts.append(np.where(swap, own[b], own[a]))
-            seconds.append(np.where(swap, own[a], own[b]))
-            gaps.append(np.where(swap, values[a] - values[b], values[b] - values[a]))
+            across = own[a] != own[b]
+            i, j = a[across], b[across]
+            i, j = np.where(own[i] < own[j], (i, j), (j, i))
+            firsts.append(own[i])
+            seconds.append(own[j])
+            gaps.append(values[j] - values[i])
     first, second, gap = np.concatenate(firsts), np.concatenate(seconds), np.concatenate(gaps)
-    across = first != second
-    first, second, gap = first[across], second[across], gap[across]
     order = np.lexsort((second, first))
     first, second, gap = first[order], second[order], gap[order]
-    breaks = np.flatnonzero((np.diff(first) != 0) | (np.diff(second) != 0)) + 1
-    begins = np.concatenate(([0], breaks)) if len(first) else breaks
-    return {
-        (int(first[i]), int(second[i])): float(np.median(part))
-        for i, part in zip(begins, np.split(gap, breaks), strict=len(first) > 0)
-    }
+    another = (np.diff(first, prepend=-1) != 0) | (np.diff(second, prepend=-1) != 0)
+    starts = np.flatnonzero(another)
+    lengths = np.diff(starts, append=len(gap))
+    return first[starts], second[starts], _run_medians(gap, lengths)

@@ -84,6 +84,7 @@ def integrate(
     view = View.of(camera, *inside.shape)
     unit, inside, report = prepare_normals(array, inside, view.rays, method.preprocessing)
     equations = method.equations(pixel_graph(inside, method.connectivity), unit, view)
+    kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
     start = _start(method, equations)
     with kernel_threads(threads, equations.graph.size):
         loop = iterate(
@@ -101,7 +102,7 @@ def integrate(
     outcome = loop.outcome if np.isfinite(values).all() else Outcome.NOT_FINITE
     result = Integration(
         depth=_read_only(equations.graph.scatter(values)),
-        depth_kind=view.kind,
+        depth_kind=kind,
         camera=camera,
         method=method,
         status=Status(outcome, _notes(report, equations, components, camera)),
@@ -130,7 +131,7 @@ def _start(method: Method, equations: EdgeEquations) -> FloatArray | None:
             expected="a finite (and, for central cameras, positive) depth inside the whole mask",
             remedy="Fill the gaps, or leave these pixels out of the mask",
         )
-    return np.log(start) if equations.unknown == "log-depth" else start
+    return np.log(start) if equations.unknown == "log-depth" else start.copy()
 
 
 def _read_only(array: FloatArray) -> FloatArray:

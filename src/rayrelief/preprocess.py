@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,10 +14,13 @@ import numpy.typing as npt
 from rayrelief.conventions import AXIS_SIGNS, BoolArray, FloatArray
 from rayrelief.errors import InputError, IntegrationWarning
 
+PixelArray = npt.NDArray[np.int64]
 FacingAway = Literal["keep", "average", "drop"]
 
 WARN_FRACTION = 0.01  # facing away: more than this is worth a warning
 ERROR_FRACTION = 0.20  # and more than this is the wrong axes
+CANCELLED = 1e-6  # a sum of unit normals this short has no direction
+BLOCK = 1 << 13  # pixels looked at together: their vectors stay in the cache
 
 
 @dataclass(frozen=True)
@@ -94,14 +99,20 @@ def prepare_normals(
 
     The inputs are not modified.
     """
-    inside = mask.copy()
-    unit = np.array(normals, dtype=np.float64)  # a copy, whatever dtype, stride or flag came in
-    length = _lengths(unit)
-    has_normal = np.isfinite(length) & (length > 0)
-    has_ray = np.isfinite(rays).all(axis=-1)
-    without_normal = int((inside & ~has_normal).sum())
-    without_ray = int((inside & has_normal & ~has_ray).sum())
-    inside &= has_normal & has_ray
+    unit: FloatArray = np.full((*mask.shape, 3), np.nan)
+    inside, away = np.zeros(mask.shape, np.bool_), np.zeros(mask.shape, np.bool_)
+    without_normal = without_ray = 0
+    for rows, within in _pixel_blocks(mask):
+        has_normal, vectors = _unit_vectors(normals[rows].reshape(-1, 3)[within])
+        directions = np.asfortranarray(rays[rows].reshape(-1, 3)[within])
+        has_ray = np.isfinite(directions).all(axis=-1)
+        usable = has_normal & has_ray
+        without_normal += int(np.count_nonzero(~has_normal))
+        without_ray += int(np.count_nonzero(has_normal & ~has_ray))
+        vectors[~usable] = np.nan
+        unit[rows].reshape(-1, 3)[within] = vectors
+        inside[rows].reshape(-1)[within] = usable
+        away[rows].reshape(-1)[within] = np.einsum("ij,ij->i", vectors, directions) >= 0
     if not inside.any():
         raise InputError(
             f"no pixel is left to integrate: of {int(mask.sum()):,} in the mask "
@@ -109,11 +120,6 @@ def prepare_normals(
             expected="a finite, non-zero normal and a ray at some pixel of the mask",
             remedy="Check that the mask fits the map, and that the map holds normals",
         )
-    unit[~inside] = np.nan
-    unit[inside] /= length[inside, None]
-    incidence = np.full(mask.shape, np.nan)
-    incidence[inside] = np.einsum("ij,ij->i", unit[inside], rays[inside])
-    away = inside & (incidence >= 0)
     _judge_facing_away(unit, rays, inside, away, options)
 
     averaged = outliers = dropped = 0
@@ -122,15 +128,18 @@ def prepare_normals(
         inside &= ~away
     repair = away if options.facing_away == "average" else np.zeros_like(away)
     if options.outlier_ratio is not None:
+        incidence = np.einsum("...i,...i->...", unit, rays)
         odd = inside & ~away & _is_outlier(incidence, inside, options)
         outliers = int(odd.sum())
         repair = repair | odd
     if repair.any():
-        failed = _average_neighbours(unit, rays, inside, repair, incidence, options.average_window)
-        averaged = int(repair.sum()) - int(failed.sum())
-        dropped += int(failed.sum())
-        inside &= ~failed
-    unit[~inside] = np.nan
+        good = inside & ~away & ~repair
+        failed = _average_neighbours(unit, rays, good, repair, options.average_window // 2)
+        averaged = int(repair.sum()) - failed
+        dropped += failed
+        inside &= ~np.isnan(unit[..., 0])
+    if dropped:
+        unit[~inside] = np.nan
     report = PreprocessReport(
         pixels=int(mask.sum()),
         without_normal=without_normal,
@@ -149,15 +158,30 @@ def prepare_normals(
     return unit, inside, report
 
 
-def _lengths(vectors: FloatArray) -> FloatArray:
-    """Lengths (H, W) of vectors (H, W, 3); those whose square overflows are scaled in place."""
-    with np.errstate(over="ignore"):
-        length: FloatArray = np.linalg.norm(vectors, axis=-1)
-    extreme = np.isfinite(vectors).all(axis=-1) & ~((length > 1e-150) & (length < 1e150))
-    largest = np.abs(vectors[extreme]).max(axis=-1, keepdims=True)
-    vectors[extreme] /= np.where(largest > 0, largest, 1.0)
-    length[extreme] = np.linalg.norm(vectors[extreme], axis=-1)
-    return length
+def _pixel_blocks(mask: BoolArray) -> Iterator[tuple[slice, PixelArray | slice]]:
+    """Rows of an image (H, W) that a mask has pixels in, and which of their pixels it has."""
+    height = max(1, BLOCK // mask.shape[1])
+    for start in range(0, mask.shape[0], height):
+        rows = slice(start, start + height)
+        pixels = np.flatnonzero(mask[rows])
+        if pixels.size:
+            yield rows, pixels if pixels.size < mask[rows].size else slice(None)
+
+
+def _unit_vectors(vectors: npt.NDArray[Any]) -> tuple[BoolArray, FloatArray]:
+    """Whether vectors (n, 3) have a direction, and a copy of them with unit length."""
+    # All x before all y before all z in memory is where arithmetic is fast.
+    unit: FloatArray = np.array(vectors, dtype=np.float64, order="F")
+    length: FloatArray = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+    extreme = np.flatnonzero(~((length > 1e-150) & (length < 1e150)))
+    if extreme.size:  # squares that leave the range of floats, and vectors that are none
+        largest = np.abs(unit[extreme]).max(axis=-1)
+        scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+        unit[extreme] /= scale[:, None]
+        length[extreme] = np.linalg.norm(unit[extreme], axis=-1)
+    has_direction = np.isfinite(length) & (length > 0)
+    unit /= np.where(has_direction, length, 1.0)[:, None]
+    return has_direction, unit
 
 
 def _judge_facing_away(
@@ -203,49 +227,71 @@ def _conventions_that_fit(normals: FloatArray, rays: FloatArray) -> list[str]:
 
 def _is_outlier(incidence: FloatArray, inside: BoolArray, options: Preprocessing) -> BoolArray:
     """Whether |n . ray| differs from its local mean by more than outlier_ratio of that mean."""
-    size = np.abs(incidence)
-    total, count = _window_sums(np.where(inside, size, 0.0), inside, options.outlier_window)
+    from scipy.ndimage import uniform_filter
+
+    size, window = np.abs(incidence), options.outlier_window
+    total = uniform_filter(np.where(inside, size, 0.0), window, mode="constant")
+    share = uniform_filter(inside.astype(np.float64), window, mode="constant")
+    count = np.rint(share * window**2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = total / count
+        mean = total * window**2 / count
         odd: BoolArray = np.abs(size - mean) > options.outlier_ratio * mean  # type: ignore[operator]
     return odd
 
 
 def _average_neighbours(
-    unit: FloatArray,
-    rays: FloatArray,
-    inside: BoolArray,
-    repair: BoolArray,
-    incidence: FloatArray,
-    window: int,
-) -> BoolArray:
-    """Replace normals by the mean of the facing ones around, in place; returns those that failed.
+    unit: FloatArray, rays: FloatArray, good: BoolArray, repair: BoolArray, radius: int
+) -> int:
+    """Replace normals by the mean of good ones around, in place; NaN, counted, where that fails.
 
-    The window grows until the mean exists and faces the camera itself.
+    The window, of this radius at first, grows until the mean exists and faces the camera itself.
     """
-    good = inside & (incidence < 0) & ~repair
-    left = repair.copy()
-    source = np.where(good[..., None], unit, 0.0)
-    while left.any() and window // 2 < max(inside.shape) and good.any():
-        sums = [_window_sums(source[..., i], good, window) for i in range(3)]
-        total = np.stack([s for s, _ in sums], axis=-1)
-        length = np.linalg.norm(total, axis=-1)
-        solved = left & (sums[0][1] > 0) & (length > 1e-6)  # opposite normals may cancel
-        total[solved] /= length[solved, None]
-        solved[solved] = np.einsum("ij,ij->i", total[solved], rays[solved]) < 0
-        unit[solved] = total[solved]
-        left &= ~solved
-        window += 2
-    return left
+    from scipy.ndimage import distance_transform_cdt
+
+    v, u = np.nonzero(repair)
+    unit[v, u] = np.nan
+    if not good.any():
+        return len(v)
+    height, width = good.shape
+    table = _SummedNormals(unit, good)
+    nearest = distance_transform_cdt(~good, metric="chessboard")[v, u]
+    radii = np.maximum(nearest, radius).astype(np.int64)  # smaller windows hold no good normal
+    whole = np.maximum(np.maximum(v, height - 1 - v), np.maximum(u, width - 1 - u))
+    while len(v):
+        mean = table.sums(v, u, radii)
+        length = np.linalg.norm(mean, axis=-1)
+        exists = length > CANCELLED  # opposite normals may cancel
+        mean[exists] /= length[exists, None]
+        solved = exists & (np.einsum("ij,ij->i", mean, rays[v, u]) < 0)
+        unit[v[solved], u[solved]] = mean[solved]
+        hopeless = ~solved & (radii >= whole)  # that was the whole image
+        left = ~(solved | hopeless)
+        v, u, radii, whole = v[left], u[left], radii[left] + 1, whole[left]
+    return int(np.count_nonzero(np.isnan(unit[repair, 0])))
 
 
-def _window_sums(
-    values: FloatArray, counted: BoolArray, window: int
-) -> tuple[FloatArray, FloatArray]:
-    """Sum of values (H, W), zero where not counted, and count of pixels in a square window."""
-    from scipy.ndimage import uniform_filter
+class _SummedNormals:
+    """Sums of unit normals over square windows, at a cost that does not depend on their size.
 
-    area = window * window
-    total = uniform_filter(values, window, mode="constant") * area
-    count = np.rint(uniform_filter(counted.astype(np.float64), window, mode="constant") * area)
-    return total, count
+    The normals are rounded to whole numbers, as fine as their sum over the image allows: tables of
+    whole numbers are exact, whatever the size of the image.
+    """
+
+    def __init__(self, unit: FloatArray, good: BoolArray) -> None:
+        height, width = good.shape
+        self.scale = 2.0 ** (62 - math.ceil(math.log2(good.size + 1)))
+        self.table = np.zeros((height + 1, width + 1, 3), dtype=np.int64)
+        inner = self.table[1:, 1:]
+        inner[good] = np.rint(unit[good] * self.scale)
+        np.cumsum(inner, axis=0, out=inner)
+        np.cumsum(inner, axis=1, out=inner)
+
+    def sums(self, v: PixelArray, u: PixelArray, radii: PixelArray) -> FloatArray:
+        """Sums (n, 3) over the windows of these radii around pixels, cut off at the border."""
+        height, width = self.table.shape[:2]
+        top, left = np.maximum(v - radii, 0), np.maximum(u - radii, 0)
+        bottom, right = np.minimum(v + radii + 1, height - 1), np.minimum(u + radii + 1, width - 1)
+        upper = self.table[top, right] - self.table[top, left]
+        lower = self.table[bottom, right] - self.table[bottom, left]
+        sums: FloatArray = (lower - upper) / self.scale
+        return sums

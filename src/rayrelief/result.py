@@ -203,7 +203,7 @@ class Integration:
     def _unknown(self, equations: EdgeEquations) -> FloatArray:
         """What the equations solve for, at their nodes (N,): the depth, or its logarithm."""
         depth = equations.graph.gather(self.depth)
-        return np.log(depth) if equations.unknown == "log-depth" else depth
+        return np.log(depth) if equations.unknown == "log-depth" else depth.copy()
 
     def _jumps_of(self, equations: EdgeEquations) -> FloatArray:
         graph = equations.graph

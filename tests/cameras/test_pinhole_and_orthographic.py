@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayrelief.cameras.base import depth_kind, in_blocks, pixel_grid
+from rayrelief.cameras.base import Camera, depth_kind, in_blocks, pixel_grid
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.view import View
 from rayrelief.errors import CameraError
 
 FOCAL = st.floats(20, 5000)
@@ -88,3 +89,25 @@ def test_cameras_load_no_heavy_library():
     )
     output = run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip() == "[]"
+
+
+@given(st.floats(0.5, 5000), st.floats(0.5, 5000), CENTRE, CENTRE)
+def test_pinhole_takes_a_short_cut_to_the_rays_of_every_camera(fx, fy, cx, cy):
+    camera = Pinhole(fx, fy, cx, cy)
+    rays, expected = camera.rays(7, 9), Camera.rays(camera, 7, 9)
+    assert depth_kind(rays) == depth_kind(expected)
+    np.testing.assert_allclose(rays, expected, rtol=1e-14, atol=1e-300)
+
+
+def test_a_view_computes_rays_when_asked_and_keeps_them():
+    view = View.of(Pinhole(30.0, 31.0, 4.0, 3.0), 7, 9)
+    assert "rays" not in vars(view)
+    assert view.rays is view.rays
+    assert view.origins is None
+    assert "rays" not in vars(view.unused())
+    np.testing.assert_array_equal(view.unused().rays, view.rays)
+
+
+def test_a_view_is_refused_at_once_for_another_image_size():
+    with pytest.raises(CameraError, match=r"for 80x40 pixels .* has 40x80"):
+        View.of(Pinhole.from_fov(60, 40, 80), 80, 40)

@@ -21,7 +21,7 @@ from rayrelief.integration import integrate
 from rayrelief.io.depth import read_depth, write_depth
 from rayrelief.io.images import read_image, write_png
 from rayrelief.methods.recipes import BiNI, RayPlane
-from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.synthetic.gallery import plane as plane_scene
 
 ONE_THREAD = ("--threads", 1)
@@ -57,7 +57,7 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
     assert report["method"]["type"] == "RayPlane"
     assert report["method"]["sharpness"] == RayPlane().sharpness
     solver = RayPlane().solver
-    assert isinstance(solver, ConjugateGradient)
+    assert isinstance(solver, Multigrid)
     assert report["method"]["solver"]["rtol"] == solver.rtol
     assert report["camera"]["type"] == "Pinhole"
     assert report["status"]["ok"]

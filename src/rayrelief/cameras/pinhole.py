@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera
+from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES, Camera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -59,6 +59,20 @@ class Pinhole(Camera):
         x = (pixels[..., 0] - self.cx) / self.fx
         y = (pixels[..., 1] - self.cy) / self.fy
         return np.stack((x, y, np.ones_like(x)), axis=-1)
+
+    def rays(self, height: int, width: int) -> FloatArray:
+        """Ray of every pixel, (height, width, 3); without detours where all can have z = 1."""
+        self.check_resolution(height, width)
+        x = (np.arange(width) - self.cx) / self.fx
+        y = (np.arange(height) - self.cy) / self.fy
+        corner = math.hypot(np.abs(x).max(), np.abs(y).max())  # no ray is farther off the axis
+        if not corner <= math.tan(math.radians(WIDEST_Z_RAY_DEGREES)):
+            return super().rays(height, width)
+        rays = np.empty((height, width, 3))
+        rays[..., 0] = x
+        rays[..., 1] = y[:, None]
+        rays[..., 2] = 1.0
+        return rays
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
         """Pixels (..., 2) of points (..., 3) in the camera frame; NaN for points not in front."""

@@ -1,8 +1,9 @@
-"""View: a camera looking at an image of one size, with the ray of every pixel at hand."""
+"""View: a camera looking at an image of one size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,23 +16,34 @@ from rayrelief.conventions import DepthKind, FloatArray
 class View:
     """Rays of an image in the camera frame: a pixel sees the points origin + depth * ray.
 
-    Attributes
-    ----------
-    rays
-        (H, W, 3), z = 1 or unit length; NaN where there is none.
-    origins
-        (H, W, 3) for parallel rays; None where all start at the camera.
+    Rays and origins are computed when they are first asked for, and kept as long as the view.
     """
 
     camera: Camera
-    rays: FloatArray
-    origins: FloatArray | None
+    height: int
+    width: int
 
     @classmethod
     def of(cls, camera: Camera, height: int, width: int) -> View:
         """Look through a camera at an image of this size."""
-        origins = camera.origins(height, width) if isinstance(camera, Orthographic) else None
-        return cls(camera, camera.rays(height, width), origins)
+        camera.check_resolution(height, width)
+        return cls(camera, height, width)
+
+    def unused(self) -> View:
+        """Return the same view, holding no rays yet."""
+        return View(self.camera, self.height, self.width)
+
+    @cached_property
+    def rays(self) -> FloatArray:
+        """(H, W, 3), z = 1 or unit length; NaN where there is none."""
+        return self.camera.rays(self.height, self.width)
+
+    @cached_property
+    def origins(self) -> FloatArray | None:
+        """(H, W, 3) for parallel rays; None where all start at the camera."""
+        if not isinstance(self.camera, Orthographic):
+            return None
+        return self.camera.origins(self.height, self.width)
 
     @property
     def kind(self) -> DepthKind:

@@ -6,7 +6,14 @@ import numpy as np
 
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import FloatArray
-from rayrelief.formulation.edge_equations import EdgeEquations, dot, pixels_per_ray
+from rayrelief.formulation.edge_equations import (
+    EdgeEquations,
+    dot,
+    edge_blocks,
+    empty_terms,
+    node_blocks,
+    pixels_per_ray,
+)
 from rayrelief.graph import PixelGraph
 
 
@@ -15,13 +22,14 @@ def central_equations(graph: PixelGraph, normals: FloatArray, rays: FloatArray) 
 
     gamma = f n_a.tau_a and delta = f n_a.(tau_b - tau_a) with f = |u_b - u_a| / |tau_b - tau_a|.
     """
-    gamma, delta = _empty(graph), _empty(graph)
-    for d, a, b in graph.edges():
-        step = rays[b] - rays[a]
-        focal = pixels_per_ray(graph.steps[d], step)
-        gamma[d, a] = focal * dot(normals[a], rays[a])
-        delta[d, a] = focal * dot(normals[a], step)
-    return EdgeEquations(graph, _offset(delta, gamma), gamma, gamma, "log-depth")
+    offset, gamma = empty_terms(graph), empty_terms(graph)
+    for edge in edge_blocks(graph, normals, rays):
+        step = edge.r_b - edge.r_a
+        focal = pixels_per_ray(graph.steps[edge.direction], step)  # 0 where there is no edge
+        at = edge.direction, edge.nodes
+        gamma[at] = focal * dot(edge.n_a, edge.r_a)
+        offset[at] = _offset(focal * dot(edge.n_a, step), gamma[at])
+    return EdgeEquations(graph, offset, gamma, gamma, "log-depth")
 
 
 def printed_pinhole_equations(
@@ -31,32 +39,30 @@ def printed_pinhole_equations(
 
     gamma = n_ax (u_a - cx) + n_ay (v_a - cy) + n_az f, with f = fx along u and fy along v.
     """
-    v, u = np.divmod(graph.pixels, graph.shape[1])
-    gamma, delta = _empty(graph), _empty(graph)
-    for d, a, _ in graph.edges():
-        du, dv = graph.steps[d]
-        n_x, n_y, n_z = normals[a].T
-        focal = camera.fx if dv == 0 else camera.fy
-        gamma[d, a] = n_x * (u[a] - camera.cx) + n_y * (v[a] - camera.cy) + n_z * focal
-        delta[d, a] = du * n_x + dv * n_y
-    return EdgeEquations(graph, _offset(delta, gamma), gamma, gamma, "log-depth")
+    offset, gamma = empty_terms(graph), empty_terms(graph)
+    for nodes, here in node_blocks(graph):
+        v, u = np.divmod(graph.pixels[nodes], graph.shape[1])
+        n_x, n_y, n_z = normals[nodes].T
+        for d, (du, dv) in enumerate(graph.steps):
+            focal = camera.fx if dv == 0 else camera.fy
+            factor = n_x * (u - camera.cx) + n_y * (v - camera.cy) + n_z * focal
+            gamma[d, nodes] = np.where(graph.neighbours[d, nodes] != here, factor, 0.0)
+            offset[d, nodes] = _offset(du * n_x + dv * n_y, gamma[d, nodes])
+    return EdgeEquations(graph, offset, gamma, gamma, "log-depth")
 
 
 def orthographic_equations(
     graph: PixelGraph, normals: FloatArray, origins: FloatArray
 ) -> EdgeEquations:
     """Equations for depth along parallel rays that start at origins (N, 3) with normals (N, 3)."""
-    gamma, delta = _empty(graph), _empty(graph)
-    for d, a, b in graph.edges():
-        step = origins[b] - origins[a]
-        focal = np.hypot(*graph.steps[d]) / np.linalg.norm(step, axis=-1)
-        gamma[d, a] = focal * normals[a, 2]
-        delta[d, a] = focal * dot(normals[a], step)
-    return EdgeEquations(graph, _offset(delta, gamma), gamma, gamma, "depth")
-
-
-def _empty(graph: PixelGraph) -> FloatArray:
-    return np.zeros((len(graph.steps), graph.size))
+    offset, gamma = empty_terms(graph), empty_terms(graph)
+    for edge in edge_blocks(graph, normals, origins):
+        step = edge.r_b - edge.r_a
+        focal = pixels_per_ray(graph.steps[edge.direction], step, coincident=0.0)
+        at = edge.direction, edge.nodes
+        gamma[at] = focal * edge.n_a[:, 2]
+        offset[at] = _offset(focal * dot(edge.n_a, step), gamma[at])
+    return EdgeEquations(graph, offset, gamma, gamma, "depth")
 
 
 def _offset(delta: FloatArray, gamma: FloatArray) -> FloatArray:

@@ -7,16 +7,17 @@ it becomes a weighted graph Laplacian, whose free constant per component is fixe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.graph import PixelGraph
+from rayrelief.graph import IndexArray, PixelGraph
 
 COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
+BLOCK = 1 << 13  # nodes whose edges are evaluated at a time: their vectors stay in the cache
 
 Unknown = Literal["log-depth", "depth"]
 
@@ -49,39 +50,104 @@ class EdgeEquations:
     unknown: Unknown
     left_out: int = 0
 
-    def without(self, impossible: BoolArray) -> EdgeEquations:
-        """Leave out edges (D, N), counted; the graph is sorted anew if that splits components."""
+    def without_impossible(self) -> EdgeEquations:
+        """Leave out edges whose offset is NaN, counted; splits components where that is needed."""
+        impossible = np.isnan(self.offset)
         if not impossible.any():
             return self
         graph, order = self.graph.without(impossible)
         keep = graph.exists
         count = int(self.graph.exists.sum()) - int(keep.sum())
+        gamma = _kept(self.gamma, order, keep)
+        shared = self.gamma_weight is self.gamma
         return replace(
             self,
             graph=graph,
             offset=_kept(self.offset, order, keep),
-            gamma=_kept(self.gamma, order, keep),
-            gamma_weight=_kept(self.gamma_weight, order, keep),
+            gamma=gamma,
+            gamma_weight=gamma if shared else _kept(self.gamma_weight, order, keep),
             left_out=self.left_out + count,
         )
 
 
-def pixels_per_ray(step: tuple[int, int], apart: FloatArray) -> FloatArray:
-    """f = |u_b - u_a| / |tau_b - tau_a| of ray differences (N, 3); 0 where two rays coincide.
+@dataclass(frozen=True, eq=False)
+class EdgeBlock:
+    """Edges b -> a of one direction into consecutive nodes, with what formulations see of them.
+
+    Attributes
+    ----------
+    direction
+        Index of the direction from a to b.
+    nodes
+        The nodes a.
+    exists
+        (n,): False where there is no b; the values at a then stand in for those at b.
+    n_a, n_b, r_a, r_b
+        (n, 3) normals and rays (or origins) at both ends.
+    """
+
+    direction: int
+    nodes: slice
+    exists: BoolArray
+    n_a: FloatArray
+    n_b: FloatArray
+    r_a: FloatArray
+    r_b: FloatArray
+
+
+def edge_blocks(graph: PixelGraph, normals: FloatArray, rays: FloatArray) -> Iterator[EdgeBlock]:
+    """All edges with normals (N, 3) and rays or origins (N, 3), a block of nodes at a time."""
+    for nodes, here in node_blocks(graph):
+        n_a, r_a = _by_component(normals[nodes]), _by_component(rays[nodes])
+        for d in range(len(graph.steps)):
+            b = graph.neighbours[d, nodes]
+            n_b = _by_component(np.take(normals, b, axis=0))
+            r_b = _by_component(np.take(rays, b, axis=0))
+            yield EdgeBlock(d, nodes, b != here, n_a, n_b, r_a, r_b)
+
+
+def node_blocks(graph: PixelGraph) -> Iterator[tuple[slice, IndexArray]]:
+    """Blocks of consecutive nodes, as a slice and as numbers."""
+    for start in range(0, graph.size, BLOCK):
+        nodes = slice(start, min(start + BLOCK, graph.size))
+        yield nodes, np.arange(nodes.start, nodes.stop, dtype=np.uint32)
+
+
+def empty_terms(graph: PixelGraph) -> FloatArray:
+    """Room for one number per directed edge, (D, N)."""
+    return np.empty((len(graph.steps), graph.size))
+
+
+def pixels_per_ray(
+    step: tuple[int, int], apart: FloatArray, coincident: float = COINCIDENT
+) -> FloatArray:
+    """f = |u_b - u_a| / |tau_b - tau_a| of differences (N, 3) of rays; 0 where two coincide.
 
     Rays coincide at the poles of a panorama: the edge then says nothing, and weighs nothing.
+    Origins are as close as the pixels are small, and ``coincident`` is 0 for them.
     """
-    length = np.linalg.norm(apart, axis=-1)
+    length = np.sqrt(dot(apart, apart))
     focal: FloatArray = np.zeros_like(length)
-    np.divide(np.hypot(*step), length, out=focal, where=length > COINCIDENT)
+    np.divide(np.hypot(*step), length, out=focal, where=length > coincident)
     return focal
 
 
 def dot(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Dot product over the last axis."""
-    product: FloatArray = np.einsum("...i,...i->...", left, right)
+    """Dot product over the last axis, of length 3."""
+    # Not einsum: how that adds up depends on the layout, and on how many vectors there are.
+    product: FloatArray = left[..., 0] * right[..., 0]
+    product += left[..., 1] * right[..., 1]
+    product += left[..., 2] * right[..., 2]
     return product
 
 
-def _kept(values: FloatArray, order: npt.NDArray[np.int64], keep: BoolArray) -> FloatArray:
-    return np.where(keep, values[:, order], 0.0)
+def _by_component(vectors: FloatArray) -> FloatArray:
+    """Vectors (n, 3) with all x before all y before all z in memory, where arithmetic is fast."""
+    return np.asfortranarray(vectors)
+
+
+def _kept(values: FloatArray, order: IndexArray, keep: BoolArray) -> FloatArray:
+    kept = np.empty_like(values)
+    for d, row in enumerate(values):
+        kept[d] = np.where(keep[d], row[order], 0.0)
+    return kept

@@ -13,7 +13,13 @@ import numpy as np
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.formulation.edge_equations import EdgeEquations, dot, pixels_per_ray
+from rayrelief.formulation.edge_equations import (
+    EdgeEquations,
+    dot,
+    edge_blocks,
+    empty_terms,
+    pixels_per_ray,
+)
 from rayrelief.graph import PixelGraph
 
 CostFactor = Literal["full", "cosine", "focal"]
@@ -108,22 +114,21 @@ def central_equations(
     weight_constant
         gamma in the bilateral weights: this constant times n.tau; None for the full f n.tau.
     """
-    shape = (len(graph.steps), graph.size)
-    log_omega, gamma, gamma_weight = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    impossible = np.zeros(shape, dtype=np.bool_)
-    for d, a, b in graph.edges():
-        n_a, n_b, tau_a, tau_b = normals[a], normals[b], rays[a], rays[b]
-        lambda_m = lambda_of(midpoint, n_a, n_b, tau_a, tau_b)
-        w = _omega_at(n_a, n_b, tau_a, tau_b, lambda_m)
+    log_omega, gamma = empty_terms(graph), empty_terms(graph)
+    gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
+    for edge in edge_blocks(graph, normals, rays):
+        ends = edge.n_a, edge.n_b, edge.r_a, edge.r_b
+        w = _omega_at(*ends, lambda_of(midpoint, *ends))
         if outlier_threshold is not None:
-            w = _without_outliers(w, n_a, n_b, tau_a, tau_b, outlier_threshold, outlier_samples)
-        possible = w > 0
-        impossible[d, a[~possible]] = True
-        log_omega[d, a[possible]] = np.log(w[possible])
-        focal = pixels_per_ray(graph.steps[d], tau_b - tau_a)
-        cosine = dot(n_a, tau_a)
-        gamma[d, a], gamma_weight[d, a] = _factors(focal, cosine, cost_factor, weight_constant)
-    return EdgeEquations(graph, log_omega, gamma, gamma_weight, "log-depth").without(impossible)
+            w = _without_outliers(w, *ends, outlier_threshold, outlier_samples)
+        at = edge.direction, edge.nodes
+        log_omega[at] = np.where(edge.exists, _log_or_nan(w), 0.0)
+        focal = pixels_per_ray(graph.steps[edge.direction], edge.r_b - edge.r_a)
+        cosine = np.where(edge.exists, dot(edge.n_a, edge.r_a), 0.0)
+        gamma_weight[at] = _weight_factor(focal, cosine, weight_constant)
+        gamma[at] = _cost_factor(focal, cosine, cost_factor)
+    equations = EdgeEquations(graph, log_omega, gamma, gamma_weight, "log-depth")
+    return equations.without_impossible()
 
 
 def orthographic_equations(
@@ -139,32 +144,46 @@ def orthographic_equations(
 
     z_a - z_b = n_a.(o_m - o_a) / (n_a.d) + n_b.(o_b - o_m) / (n_b.d), d = (0, 0, 1).
     """
-    shape = (len(graph.steps), graph.size)
-    offset, gamma, gamma_weight = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    impossible = np.zeros(shape, dtype=np.bool_)
+    offset, gamma = empty_terms(graph), empty_terms(graph)
+    gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
     axis = np.array([0.0, 0.0, 1.0])
-    for d, a, b in graph.edges():
-        n_a, n_b, o_a, o_b = normals[a], normals[b], origins[a], origins[b]
-        lambda_m = lambda_of(midpoint, n_a, n_b, np.broadcast_to(axis, n_a.shape), axis)
+    for edge in edge_blocks(graph, normals, origins):
+        n_a, n_b, o_a, o_b = edge.n_a, edge.n_b, edge.r_a, edge.r_b
+        lambda_m = lambda_of(midpoint, n_a, n_b, axis, axis)
         o_m = midpoint_rays(o_a, o_b, lambda_m)
         with np.errstate(divide="ignore", invalid="ignore"):
             smooth = dot(n_a, o_m - o_a) / n_a[:, 2] + dot(n_b, o_b - o_m) / n_b[:, 2]
         possible = np.isfinite(smooth) & (n_a[:, 2] * n_b[:, 2] > 0)
-        impossible[d, a[~possible]] = True
-        offset[d, a[possible]] = smooth[possible]
-        focal = np.hypot(*graph.steps[d]) / np.linalg.norm(o_b - o_a, axis=-1)
-        cosine = n_a[:, 2]
-        gamma[d, a], gamma_weight[d, a] = _factors(focal, cosine, cost_factor, weight_constant)
-    return EdgeEquations(graph, offset, gamma, gamma_weight, "depth").without(impossible)
+        at = edge.direction, edge.nodes
+        offset[at] = np.where(edge.exists, np.where(possible, smooth, np.nan), 0.0)
+        focal = pixels_per_ray(graph.steps[edge.direction], o_b - o_a, coincident=0.0)
+        cosine = np.where(edge.exists, n_a[:, 2], 0.0)
+        gamma_weight[at] = _weight_factor(focal, cosine, weight_constant)
+        gamma[at] = _cost_factor(focal, cosine, cost_factor)
+    equations = EdgeEquations(graph, offset, gamma, gamma_weight, "depth")
+    return equations.without_impossible()
 
 
-def _factors(
-    focal: FloatArray, cosine: FloatArray, cost_factor: CostFactor, weight_constant: float | None
-) -> tuple[FloatArray, FloatArray]:
-    """gamma of the cost and gamma of the weights (supplement, Sec. B)."""
-    full = focal * cosine  # Eq. 13
-    in_cost = {"full": full, "cosine": cosine, "focal": focal}[cost_factor]
-    return in_cost, full if weight_constant is None else weight_constant * cosine
+def _room_for_weights(
+    gamma: FloatArray, cost_factor: CostFactor, weight_constant: float | None
+) -> FloatArray:
+    """Gamma itself where the weights use the same, else an array like it."""
+    same = cost_factor == "full" and weight_constant is None
+    return gamma if same else np.empty_like(gamma)
+
+
+def _cost_factor(focal: FloatArray, cosine: FloatArray, cost_factor: CostFactor) -> FloatArray:
+    """gamma of the cost (supplement, Sec. B)."""
+    if cost_factor == "full":
+        return focal * cosine  # Eq. 13
+    return cosine if cost_factor == "cosine" else focal
+
+
+def _weight_factor(
+    focal: FloatArray, cosine: FloatArray, weight_constant: float | None
+) -> FloatArray:
+    """gamma of the weights (supplement, Sec. B)."""
+    return cosine * (focal if weight_constant is None else weight_constant)
 
 
 def _omega_at(
@@ -199,6 +218,13 @@ def _without_outliers(
         best[outlier[better]] = candidate[better]
         best_cost[outlier[better]] = candidate_cost[better]
     return best
+
+
+def _log_or_nan(w: FloatArray) -> FloatArray:
+    """Log omega; NaN, which marks an impossible edge, where omega <= 0."""
+    log: FloatArray = np.full_like(w, np.nan)
+    np.log(w, out=log, where=w > 0)
+    return log
 
 
 def _log_distance(w: FloatArray) -> FloatArray:

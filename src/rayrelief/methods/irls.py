@@ -85,7 +85,7 @@ def iterate(
     iterations still moved the surface by more than ``SETTLED``.
     """
     graph = equations.graph
-    if not graph.exists.any():
+    if graph.component_count == graph.size:
         return LoopResult(np.zeros(graph.size), (), Outcome.NO_EQUATIONS)
     x = np.zeros(graph.size) if start is None else start
     # alpha = 0 in the first iteration
