@@ -192,7 +192,7 @@ def test_an_old_hierarchy_is_kept_or_replaced_but_never_changes_the_solution(wea
     solution = kept.solve(rhs, np.zeros(graph.size))
     assert solution.converged
     assert np.linalg.norm(rhs - cut @ solution.x) <= 1.01e-10 * np.linalg.norm(rhs)
-    assert (kept.hierarchy is before.hierarchy) == (kept.lost <= 12 and not kept.fresh)
+    assert (kept.age == 0) == (kept.hierarchy is not before.hierarchy)
 
 
 def test_what_was_prepared_for_another_graph_is_not_kept():

@@ -95,14 +95,16 @@ class Hierarchy:
         scale = float(system.conductance.max(initial=0.0)) or 1.0
         rows = stencil(system, scale)
         mass = rows.conductance.reshape(-1, rows.size).sum(axis=0)
-        down, up, coarse, mass = _next_level(rows, mass)
-        matrices, masses, ways = [coarse], [mass], []
-        while len(matrices) < MAX_LEVELS and (matrices[-1].conductance > 0).any():
-            *way, coarse, mass = _next_level(matrices[-1], masses[-1])
-            ways.append(way)
-            matrices.append(coarse)
+        down, up, rows, mass = _next_level(rows, mass)
+        matrices, masses, downs, ups = [rows], [mass], [], []
+        while len(matrices) < MAX_LEVELS and (rows.conductance > 0).any():
+            next_down, next_up, rows, mass = _next_level(rows, mass)
+            matrices.append(rows)
             masses.append(mass)
-        return cls(down, up, _stacked(matrices, masses, ways), scale)
+            downs.append(next_down)
+            ups.append(next_up)
+        del rows
+        return cls(down, up, _stacked(matrices, masses, downs, ups), scale)
 
     def correct(self, residual: FloatArray, x: FloatArray) -> None:
         """Add to x (N,) the coarse correction for a residual (N,)."""
@@ -114,11 +116,14 @@ class Hierarchy:
 
 
 def _next_level(rows: Rows, mass: Masses) -> tuple[Transfer, Transfer, Rows, Masses]:
+    """Restriction to the next level, interpolation from it, its matrix and its masses."""
     aggregates = aggregate(rows)
-    coarse_mass = np.zeros(aggregates.count, dtype=np.float32)
+    count = aggregates.count
+    coarse_mass = np.zeros(count, dtype=np.float32)
     _add_up(aggregates.of_node, mass, coarse_mass)
     up = interpolation(rows, aggregates)
-    down = transposed(up, aggregates.count)
+    del aggregates  # the product needs the memory
+    down = transposed(up, count)
     return down, up, coarse_rows(rows, up, down), coarse_mass
 
 
@@ -128,36 +133,43 @@ def _add_up(of_node: Any, values: Any, sums: Any) -> None:
         sums[of_node[i]] += values[i]
 
 
-def _stacked(matrices: list[Rows], masses: list[Masses], ways: list[Any]) -> CoarseLevels:
+def _stacked(
+    matrices: list[Rows], masses: list[Masses], downs: list[Transfer], ups: list[Transfer]
+) -> CoarseLevels:
+    """Put the levels into one set of arrays; the lists are emptied on the way."""
     sizes = [matrix.size for matrix in matrices]
     bounds = np.concatenate(([0], np.cumsum(sizes)))
     nodes = int(bounds[-1])
-    start, column, conductance = _stack([m.arrays for m in matrices], bounds[:-1])
-    rows = Rows(nodes, start, column, conductance)
-    downs = [way[0].arrays for way in ways]
-    ups = [way[1].arrays for way in ways]
     none = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
-    first = np.zeros(sizes[0] + 1, dtype=np.int32), *none
-    last = np.zeros(sizes[-1] + 1, dtype=np.int32), *none
+    first = Transfer(np.zeros(sizes[0] + 1, dtype=np.int32), *none)
+    last = Transfer(np.zeros(sizes[-1] + 1, dtype=np.int32), *none)
+    rows = Rows(nodes, *_stack(matrices, bounds[:-1]))
     down = Transfer(*_stack([first, *downs], [0, *bounds[:-2]]))
+    downs.clear()
     up = Transfer(*_stack([*ups, last], bounds[1:]))
-    return CoarseLevels(
-        bounds, rows, _inverse(rows, np.concatenate(masses)), down, up, *np.zeros((3, nodes))
-    )
+    ups.clear()
+    inverse = _inverse(rows, np.concatenate(masses))
+    return CoarseLevels(bounds, rows, inverse, down, up, *(np.zeros(nodes) for _ in range(3)))
 
 
 def _stack(parts: list[Any], offsets: Any) -> tuple[Any, Any, Any]:
     """Concatenate compressed rows; columns are moved by the offset of their part."""
-    ends = np.cumsum([len(column) for _, column, _ in parts])
-    begins = [0, *ends[:-1]]
-    start = np.concatenate(
-        [[0], *(part[0][1:] + begin for part, begin in zip(parts, begins, strict=True))],
-        dtype=np.int32,
+    starts = [part.arrays[0] for part in parts]
+    columns = [part.arrays[1] for part in parts]
+    values = [part.arrays[2] for part in parts]
+    parts.clear()
+    begins = np.cumsum([0, *(len(column) for column in columns[:-1])])
+    start = np.zeros(1 + sum(len(start) - 1 for start in starts), dtype=np.int32)
+    np.concatenate(
+        [part[1:] + begin for part, begin in zip(starts, begins, strict=True)],
+        out=start[1:],
+        casting="same_kind",
     )
-    column = np.concatenate(
-        [part[1] + np.uint32(offset) for part, offset in zip(parts, offsets, strict=True)]
-    )
-    return start, column, np.concatenate([part[2] for part in parts])
+    for part, offset in zip(columns, offsets, strict=True):
+        np.add(part, np.uint32(offset), out=part)
+    column = np.concatenate(columns)
+    columns.clear()
+    return start, column, np.concatenate(values)
 
 
 def _inverse(rows: Rows, mass: Masses) -> FloatArray:

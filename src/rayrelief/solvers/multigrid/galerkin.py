@@ -17,7 +17,7 @@ from rayrelief.solvers.multigrid.rows import Rows
 DAMPING = 2 / 3  # of the Jacobi step that smooths the interpolation
 BLOCK = 512  # rows
 CAPACITY = 24  # entries of a coarse row: enough nearly always, since rows have 9 to 13 on average
-PART = 1 << 18  # rows that are multiplied at a time, with room for CAPACITY entries each
+PART = 1 << 16  # rows that are multiplied at a time, with room for CAPACITY entries each
 
 
 @dataclass(frozen=True, eq=False)

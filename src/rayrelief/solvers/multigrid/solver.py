@@ -23,9 +23,11 @@ from rayrelief.solvers.multigrid.cycle import DAMPING, Hierarchy
 
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
 # What a set-up costs in cycles, and by how much a cycle of a fresh one reduces the residual: an old
-# hierarchy is kept until the cycles that it has lost against a fresh one add up to a set-up.
+# hierarchy is kept until the cycles that it has lost against a fresh one add up to a set-up. If that
+# happens in the first solve after its own, the next few solves do not try.
 SETUP_CYCLES = 12
 FRESH_REDUCTION = 0.4
+REST = 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,12 @@ class Multigrid:
         np.divide(DAMPING, inverse, out=inverse, where=inverse > 0)
         prepared = _PreparedMultigrid(self, system, inverse)
         if isinstance(previous, _PreparedMultigrid) and previous.system.graph is system.graph:
-            prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
+            prepared.rest = max(0, previous.rest - 1)
+            if previous.rest == 0 and previous.lost <= SETUP_CYCLES:
+                prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
+                prepared.age = previous.age + 1
+            else:
+                previous.hierarchy = None  # its memory goes into the next one
         return prepared
 
 
@@ -70,8 +77,9 @@ class _PreparedMultigrid:
     system: Laplacian
     inverse: FloatArray  # DAMPING over the diagonal
     hierarchy: Hierarchy | None = None
-    fresh: bool = False  # whether the hierarchy is that of the system
+    age: int = 0  # systems that the hierarchy has served before
     lost: float = 0.0  # cycles, against a fresh hierarchy
+    rest: int = 0  # coming systems that begin with a fresh one
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
@@ -80,9 +88,10 @@ class _PreparedMultigrid:
         # Conjugate gradients only carry the residual along: they begin again from the true one
         # until that is small, and whenever the hierarchy is replaced.
         while True:
-            if self.hierarchy is None or self.lost > SETUP_CYCLES:
-                self.hierarchy = None  # its memory goes into the next one
-                self.hierarchy, self.lost, self.fresh = Hierarchy.of(self.system), 0.0, True
+            if self.hierarchy is None or (self.age > 0 and self.lost > SETUP_CYCLES):
+                self.rest = REST if self.age == 1 else self.rest
+                self.hierarchy = None
+                self.hierarchy, self.age, self.lost = Hierarchy.of(self.system), 0, 0.0
             cycles, solved = self._run(
                 self.hierarchy, rhs, x, self.recipe.rtol * tighten, self.recipe.max_steps - steps
             )
@@ -118,7 +127,7 @@ class _PreparedMultigrid:
             active = rr > limits
             cycles += 1
             self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
-            if self.lost > SETUP_CYCLES and not self.fresh:
+            if self.lost > SETUP_CYCLES and self.age > 0:
                 break
         return cycles, False
 
