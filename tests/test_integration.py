@@ -149,7 +149,7 @@ def test_four_conventions_give_the_same_bits():
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    scene = gallery.tent(140, 141)
+    scene = gallery.tent(370, 371)
     assert scene.mask.sum() > 2 * NODES_PER_THREAD, "fewer would run on one thread"
     method = RayPlane(max_iterations=3, tolerance=None)
     before = numba.get_num_threads()

@@ -11,7 +11,7 @@ import numba
 
 from rayrelief.errors import InputError
 
-NODES_PER_THREAD = 8192  # fewer do not pay for waking another thread
+NODES_PER_THREAD = 65536  # fewer do not pay for waking another thread
 
 # Some of numba's threading layers must not be entered twice at a time: runs started from several
 # Python threads take turns. A callback may start a run of its own.

@@ -163,7 +163,7 @@ def test_cycles_do_not_grow_with_the_map_nor_with_the_depth_of_the_cuts():
 def test_the_same_bits_for_any_number_of_threads_on_a_map_of_many_blocks():
     if numba.config.NUMBA_NUM_THREADS < 2:
         pytest.skip("one core: there is nothing to compare with")
-    system = cut_by_circles(300, 1e-3)
+    system = cut_by_circles(340, 1e-3)
     rng = np.random.default_rng(5)
     rhs = system @ rng.normal(size=system.graph.size)
     before = numba.get_num_threads()

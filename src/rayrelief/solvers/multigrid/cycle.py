@@ -27,7 +27,7 @@ DAMPING = 0.9
 NEGLIGIBLE = 1e-12
 MAX_LEVELS = 50
 BLOCK = 1024  # rows
-SERIAL = 4096  # rows; fewer do not pay for waking another thread
+SERIAL = 16384  # rows; fewer do not pay for waking another thread
 
 
 Masses = npt.NDArray[np.float32]  # the diagonals that a node stands for on the finest level
