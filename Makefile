@@ -30,7 +30,9 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)  ## accuracy on real maps (RAYRELIEF_DATA) and the speed of the solver
+# The limits are for two threads.
+bench: export NUMBA_NUM_THREADS ?= 2
+bench: $(STAMP)  ## all tables with their limits; accuracy needs real maps (RAYRELIEF_DATA)
 	$(BIN)/python -m benchmarks
 
 clean:

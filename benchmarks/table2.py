@@ -5,16 +5,13 @@ RAYRELIEF_DATA=/path/to/data python -m benchmarks.table2 [ROW ...]
 
 from __future__ import annotations
 
-import math
-import os
 import sys
-import time
-import tomllib
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 import rayrelief
-from rayrelief.evaluation.metrics import depth_errors
+from benchmarks.diligent import published, run, scenes
+from benchmarks.report import Check, Column, Table, UnavailableError, progress
+from benchmarks.settings import Settings
 
 ROWS: dict[str, Callable[[rayrelief.Scene], rayrelief.RayPlane | rayrelief.BiNI]] = {
     "bini": lambda scene: rayrelief.BiNI.published(),
@@ -27,47 +24,63 @@ ROWS: dict[str, Callable[[rayrelief.Scene], rayrelief.RayPlane | rayrelief.BiNI]
 }
 
 
-def made(scene: rayrelief.Scene, row: str) -> float:
-    """Mean absolute depth error of one row on one object, in mm."""
-    method = ROWS[row](scene)
-    result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
-    if scene.depth is None:
-        raise SystemExit(f"{scene.name} has no depth_gt")
-    return depth_errors(result.depth, scene.depth, "scale").made
+def tables(settings: Settings) -> Iterator[Table]:
+    """The whole table."""
+    yield compared(scenes(settings.objects), list(ROWS), settings.command("table2"))
 
 
-def main(rows: list[str]) -> None:
+def compared(maps: Sequence[rayrelief.Scene], names: Sequence[str], command: str) -> Table:
+    """Our errors and the printed ones, with the limits of published.toml."""
+    known = published()
+    errors: list[list[str]] = []
+    seconds: list[float] = []
+    checks = []
+    for name in names:
+        printed = dict(zip(known["objects"], known["rows"].get(name, ()), strict=False))
+        limits = known["limits"].get(name, {})
+        errors.append([])
+        seconds.append(0.0)
+        for scene in maps:
+            progress(f"table 2: {name} on {scene.name}")
+            done = run(scene, ROWS[name](scene))
+            seconds[-1] += done.seconds
+            errors[-1].append(f"{done.made:.3f} / {printed.get(scene.name, '-')}")
+            if scene.name in limits:
+                low, high = limits[scene.name]
+                what = f"{name} on {scene.name}, MADE in mm"
+                checks.append(Check(what, done.made, at_least=low, at_most=high))
+    return Table(
+        "MADE in mm (median scale), ours / printed in Table 2",
+        command,
+        (
+            Column("row"),
+            *(Column(scene.name) for scene in maps),
+            Column("seconds", ".1f"),
+            Column(f"time over {names[-1]}", ".1f"),
+        ),
+        tuple(
+            (name, *cells, each, each / seconds[-1])
+            for name, cells, each in zip(names, errors, seconds, strict=True)
+        ),
+        checks=tuple(checks),
+    )
+
+
+def main(names: list[str]) -> None:
     """Print the rows; ends with exit code 1 if an error is outside of its limits."""
-    if "RAYRELIEF_DATA" not in os.environ:
-        print("table 2: skipped, RAYRELIEF_DATA does not name the folder that holds diligent/")
-        return
-    unknown = set(rows) - set(ROWS)
+    unknown = set(names) - set(ROWS)
     if unknown:
         raise SystemExit(f"unknown rows {sorted(unknown)}; there are {', '.join(ROWS)}")
-    root = Path(os.environ["RAYRELIEF_DATA"]) / "diligent"
-    published = tomllib.loads(Path(__file__).with_name("published.toml").read_text())["table2"]
-    objects = published["objects"]
-    scenes = [rayrelief.read_scene(root / name) for name in objects]
-    print("MADE in mm (median scale), ours / printed in Table 2\n")
-    print("| row | " + " | ".join(objects) + " | seconds |")
-    print("|---" * (len(objects) + 2) + "|")
-    outside = []
-    for row in rows or ROWS:
-        printed = published["rows"].get(row, ["-"] * len(objects))
-        limits = published["limits"].get(row, {})
-        began = time.perf_counter()
-        cells = []
-        for scene, print_ in zip(scenes, printed, strict=True):
-            error = made(scene, row)
-            low, high = limits.get(scene.name, (0.0, math.inf))
-            cells.append(f"{error:.3f} / {print_}")
-            if not low <= error <= high:
-                outside.append(f"{row} {scene.name}: {error:.3f}, expected {low} to {high}")
-        seconds = time.perf_counter() - began
-        print(f"| {row} | " + " | ".join(cells) + f" | {seconds:.1f} |", flush=True)
-    if outside:
-        raise SystemExit("\noutside of their limits:\n" + "\n".join(outside))
-    print("\nall within their limits (benchmarks/published.toml)")
+    try:
+        maps = scenes()
+    except UnavailableError as error:
+        print(f"table 2: skipped, {error}")
+        return
+    table = compared(maps, names or list(ROWS), " ".join(["python -m benchmarks.table2", *names]))
+    print(table.to_markdown())
+    missed = [str(check) for check in table.checks if not check.holds]
+    if missed:
+        raise SystemExit("\noutside of their limits:\n" + "\n".join(missed))
 
 
 if __name__ == "__main__":

@@ -314,7 +314,8 @@ def test_of_two_surfaces_that_alternate_the_one_of_lower_energy_is_taken(order):
     surfaces = [0.1 * rng.normal(size=90), 0.3 * rng.normal(size=90)]
     model = EdgeModel(2.0, jumps=True)
     energies = [normal_equations(equations, model, x).energy for x in surfaces]
-    solver = Alternating(tuple(surfaces[::order]), [])
+    one, other = surfaces[::order]
+    solver = Alternating((one, other), [])
     loop = run(equations, solver=solver)
     assert loop.outcome is Outcome.ALTERNATES
     assert loop.outcome.ok

@@ -111,7 +111,8 @@ def random_shapes(rng):
     for kind in rng.integers(0, 6, size=rng.integers(1, 9)):
         size = np.exp(rng.normal(-0.5, 0.8))
         x, y, z = (float(value) for value in rng.normal((0.0, 0.0, 2.0), 2.0))
-        axis = tuple(float(value) for value in rng.normal(size=3))
+        a, b, c = (float(value) for value in rng.normal(size=3))
+        axis = (a, b, c)
         shapes.append(
             (
                 Sphere((x, y, z), size),

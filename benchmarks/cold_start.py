@@ -1,0 +1,54 @@
+"""Fresh processes: import, first surface with an empty cache, and with a full one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+from benchmarks.report import Column, Table, progress
+from benchmarks.settings import Settings
+
+FIRST_SURFACE = """
+import numpy as np, rayrelief
+normals = np.zeros((64, 64, 3)); normals[..., 2] = -1.0
+rayrelief.integrate(normals, rayrelief.Pinhole(100, 100, 31.5, 31.5))
+"""
+PROGRAMS = (
+    ("python alone", "pass"),
+    ("import rayrelief", "import rayrelief"),
+    ("first surface, 64x64, compiles", FIRST_SURFACE),
+    ("the same again, from the cache", FIRST_SURFACE),
+)
+
+
+def tables(settings: Settings) -> Iterator[Table]:
+    """One table."""
+    yield fresh_processes(PROGRAMS, settings.command("cold_start"))
+
+
+def fresh_processes(programs: tuple[tuple[str, str], ...], command: str) -> Table:
+    """Time programs, each in a process of its own, with one cache that is empty at first."""
+    seconds = []
+    with tempfile.TemporaryDirectory() as cache:
+        for what, code in programs:
+            progress(f"cold start: {what}")
+            began = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-c", code],
+                check=True,
+                env={**os.environ, "NUMBA_CACHE_DIR": cache},
+            )
+            seconds.append(time.perf_counter() - began)
+    return Table(
+        "Cold start of a fresh process",
+        command,
+        (Column("what"), Column("seconds", ".2f"), Column("over the first row", ".1f")),
+        tuple(
+            (what, each, each / seconds[0])
+            for (what, _), each in zip(programs, seconds, strict=True)
+        ),
+    )

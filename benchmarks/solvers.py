@@ -1,0 +1,74 @@
+"""One system, several solvers: seconds relative to Multigrid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from importlib.util import find_spec
+
+import rayrelief
+from benchmarks.pardiso import Pardiso
+from benchmarks.report import Column, Table, progress
+from benchmarks.settings import Settings
+from benchmarks.timing import best_seconds
+from benchmarks.watched import problems_of
+from rayrelief.solvers.base import Solver
+from rayrelief.solvers.direct import Direct
+from rayrelief.solvers.pyamg_solver import PyAMG
+from rayrelief.synthetic.crowd import crowd
+from rayrelief.threads import kernel_threads
+
+SIDE = 512
+DONE = 10  # outer iterations before the system is taken
+RTOL = 1e-6
+
+SOLVERS: tuple[tuple[Solver, str | None], ...] = (  # and the package that each needs
+    (rayrelief.Multigrid(RTOL), None),
+    (rayrelief.ConjugateGradient(RTOL, max_steps=100_000), None),
+    (Direct(), None),
+    (PyAMG(RTOL), "pyamg"),
+    (Pardiso(), "pypardiso"),
+)
+
+
+def tables(settings: Settings) -> Iterator[Table]:
+    """One table."""
+    yield compared(SIDE, settings.command("solvers"))
+
+
+def compared(side: int, command: str) -> Table:
+    """Prepare and solve one system of the crowd with every solver that is there."""
+    progress(f"solvers: the system after {DONE} iterations on {side}x{side} pixels")
+    problem = problems_of(crowd(side, side), {DONE + 1})[DONE + 1]
+    measured, missing = [], []
+    for solver, package in SOLVERS:
+        name = type(solver).__name__
+        if package is not None and find_spec(package) is None:
+            missing.append(f"{name} is left out: {package} is not installed.")
+            continue
+        progress(f"solvers: {name}")
+        with kernel_threads(None, problem.size):
+            solution = problem.solve(solver)
+            seconds = best_seconds(partial(problem.solve, solver))
+        measured.append((name, seconds, solution.steps, problem.residual(solution.x)))
+    fastest = measured[0][1]  # Multigrid's
+    return Table(
+        f"Solvers on one system of {problem.size:,} pixels, to {RTOL:g}",
+        command,
+        (
+            Column("solver"),
+            Column("time over Multigrid's", ".2f"),
+            Column("seconds", ".2f"),
+            Column("steps", ",d"),
+            Column("residual", ".1e"),
+        ),
+        tuple(
+            (name, seconds / fastest, seconds, steps, residual)
+            for name, seconds, steps, residual in measured
+        ),
+        (
+            f"A crowd of {side}x{side} pixels after {DONE} outer iterations, from zero, set-up "
+            "included. Direct and PyAMG use one thread.",
+            *missing,
+        ),
+    )

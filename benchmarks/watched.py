@@ -1,0 +1,96 @@
+"""Watched: a solver that keeps time, counts and systems while another one does the work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+import rayrelief
+from rayrelief.conventions import FloatArray
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, Solver
+
+NEVER = 1e-300  # a tolerance that is not reached
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A linear system as an integration met it: matrix and right-hand side (N,)."""
+
+    system: Laplacian
+    rhs: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return self.system.graph.size
+
+    def solve(self, solver: Solver) -> Solution:
+        """Prepare afresh and solve from zero."""
+        return solver.prepare(self.system).solve(self.rhs, np.zeros(self.size))
+
+    def residual(self, x: FloatArray) -> float:
+        """Norm of the residual over that of the right-hand side."""
+        return float(np.linalg.norm(self.rhs - self.system @ x) / np.linalg.norm(self.rhs))
+
+
+@dataclass(eq=False)
+class Watched:
+    """Passes everything on to a solver.
+
+    Attributes
+    ----------
+    solver
+        Does the work.
+    keep
+        Numbers of the solves, from 1, whose systems are kept.
+    problems
+        The systems that were kept.
+    solves, seconds
+        So far; the time is that of solving, without preparing.
+    work
+        Steps times unknowns, over all solves.
+    """
+
+    solver: Solver
+    keep: Collection[int] = ()
+    problems: dict[int, Problem] = field(default_factory=dict)
+    solves: int = 0
+    seconds: float = 0.0
+    work: int = 0
+
+    def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> PreparedSolver:
+        """Prepare, and watch what becomes of it."""
+        inner = previous.inner if isinstance(previous, _PreparedWatched) else None
+        return _PreparedWatched(self, system, self.solver.prepare(system, inner))
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedWatched:
+    watch: Watched
+    system: Laplacian
+    inner: PreparedSolver
+
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+        watch = self.watch
+        began = time.perf_counter()
+        solution = self.inner.solve(rhs, start, tighten)
+        watch.seconds += time.perf_counter() - began
+        watch.solves += 1
+        watch.work += solution.steps * rhs.size
+        if watch.solves in watch.keep:  # copies: the loop uses the arrays again
+            system = replace(self.system, conductance=self.system.conductance.copy())
+            watch.problems[watch.solves] = Problem(system, rhs.copy())
+        return solution
+
+
+def problems_of(scene: rayrelief.Scene, iterations: Collection[int]) -> dict[int, Problem]:
+    """Systems that RayPlane meets in these outer iterations, even if it would stop before."""
+    watch = Watched(rayrelief.RayPlane().solver, iterations)
+    method = rayrelief.RayPlane(solver=watch, max_iterations=max(iterations), tolerance=NEVER)
+    rayrelief.integrate(
+        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+    )
+    return watch.problems
