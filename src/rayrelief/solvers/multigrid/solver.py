@@ -24,7 +24,8 @@ from rayrelief.solvers.multigrid.cycle import DAMPING, Hierarchy
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
 # What a set-up costs in cycles, and by how much a cycle of a fresh one reduces the residual: an old
 # hierarchy is kept until the cycles that it has lost against a fresh one add up to a set-up. If
-# that happens in the first solve after its own, the next few solves do not try.
+# that happens in the first solve after its own, the next REST solves do not try; the next time twice
+# as many.
 SETUP_CYCLES = 12
 FRESH_REDUCTION = 0.4
 REST = 4
@@ -62,7 +63,7 @@ class Multigrid:
         np.divide(DAMPING, inverse, out=inverse, where=inverse > 0)
         prepared = _PreparedMultigrid(self, system, inverse)
         if isinstance(previous, _PreparedMultigrid) and previous.system.graph is system.graph:
-            prepared.rest = max(0, previous.rest - 1)
+            prepared.rest, prepared.next_rest = max(0, previous.rest - 1), previous.next_rest
             if previous.rest == 0 and previous.lost <= SETUP_CYCLES:
                 prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
                 prepared.age = previous.age + 1
@@ -80,6 +81,7 @@ class _PreparedMultigrid:
     age: int = 0  # systems that the hierarchy has served before
     lost: float = 0.0  # cycles, against a fresh hierarchy
     rest: int = 0  # coming systems that begin with a fresh one
+    next_rest: int = REST
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
@@ -89,7 +91,8 @@ class _PreparedMultigrid:
         # until that is small, and whenever the hierarchy is replaced.
         while True:
             if self.hierarchy is None or (self.age > 0 and self.lost > SETUP_CYCLES):
-                self.rest = REST if self.age == 1 else self.rest
+                if self.age == 1:
+                    self.rest, self.next_rest = self.next_rest, 2 * self.next_rest
                 self.hierarchy = None
                 self.hierarchy, self.age, self.lost = Hierarchy.of(self.system), 0, 0.0
             cycles, solved = self._run(
