@@ -30,6 +30,7 @@ ORDER = [
     "discontinuity",
     "solvers",
     "methods",
+    "estimate",
     "surface",
     "result",
     "integration",
@@ -37,7 +38,7 @@ ORDER = [
     "viewer",
     "cli",
 ]
-HEAVY = ["numba", "cv2", "trimesh", "OpenEXR", "scipy"]
+HEAVY = ["numba", "cv2", "trimesh", "OpenEXR", "scipy", "psutil"]
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 

@@ -13,6 +13,7 @@ from rayrelief.cameras.view import View
 from rayrelief.components import Components, fix_constants
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
+from rayrelief.estimate import check_memory
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import pixel_graph
 from rayrelief.methods.base import Method, depth_image
@@ -81,6 +82,7 @@ def integrate(
         )
     array = _checked_normals(normals)
     inside = _checked_mask(mask, array.shape[:2])
+    check_memory(inside.size, int(np.count_nonzero(inside)), method)
     view = View.of(camera, *inside.shape)
     unit, inside, report = prepare_normals(array, inside, view.rays, method.preprocessing)
     equations = method.equations(pixel_graph(inside, method.connectivity), unit, view)

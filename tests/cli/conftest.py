@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ from rayrelief.scene import Scene
 from rayrelief.synthetic import gallery
 
 HEIGHT, WIDTH = 24, 32
+TIMEOUT = 120  # seconds: only a run that hangs gets there
 PREFIXES = ("note: ", "warning: ", "error: ", "interrupted: ")
 
 
@@ -143,3 +145,32 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
+
+
+@pytest.fixture
+def start_on_terminal(start) -> Callable[..., str]:
+    """Run the command on a terminal of its own; all that it shows there."""
+
+    def run_there(*arguments: object) -> str:
+        terminal, theirs = os.openpty()
+        process = start(*arguments, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        shown = _read_until_closed(terminal)
+        assert process.wait(timeout=TIMEOUT) == 0
+        return shown
+
+    return run_there
+
+
+def _read_until_closed(terminal: int) -> str:
+    """All that a process writes to a terminal whose other end it holds alone."""
+    shown = b""
+    try:
+        while part := os.read(terminal, 65536):
+            shown += part
+    except OSError as error:  # how Linux tells the end
+        if error.errno != errno.EIO:
+            raise
+    finally:
+        os.close(terminal)
+    return shown.decode()

@@ -252,7 +252,7 @@ def test_option_arrives_in_the_method(run, plane, out, options, fields, monkeypa
 
 def test_no_option_of_the_method_is_left_out_above():
     others = {"path", "out", "convention", "camera", "fov", "mask", "k_order"}
-    others |= {"depth_format", "mesh_format", "threads", "as_json"}
+    others |= {"depth_format", "mesh_format", "dry_run", "threads", "as_json"}
     assert set(inspect.signature(integrate_command).parameters) - others == {
         case[0] for case in OPTIONS
     }

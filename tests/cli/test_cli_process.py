@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import signal
 import sys
 import time
@@ -62,29 +60,11 @@ def test_interrupt_during_a_run(start, sphere, out):
     assert not out.exists()
 
 
-def test_progress_on_a_terminal(start, sphere, out):
-    terminal, theirs = os.openpty()
-    process = start("integrate", sphere, "-o", out, "--threads", 1, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    shown = read_until_closed(terminal)
-    assert process.wait(timeout=TIMEOUT) == 0
+def test_progress_on_a_terminal(start_on_terminal, sphere, out):
+    shown = start_on_terminal("integrate", sphere, "-o", out, "--threads", 1)
     assert "integrating sphere" in shown
     assert "Integration of 32x24 pixels" in shown
     assert (out / "report.json").exists()
-
-
-def read_until_closed(terminal: int) -> str:
-    """All that a process writes to a terminal whose other end it holds alone."""
-    shown = b""
-    try:
-        while part := os.read(terminal, 65536):
-            shown += part
-    except OSError as error:  # how Linux tells the end
-        if error.errno != errno.EIO:
-            raise
-    finally:
-        os.close(terminal)
-    return shown.decode()
 
 
 def test_a_cut_off_exr_gives_one_message_and_an_empty_stdout(start, tmp_path):

@@ -42,11 +42,16 @@ def integrate(
     mesh_format: Annotated[
         str, typer.Option(help=f"Mesh files: {', '.join(MESH_FORMATS)} (commas), or none.")
     ] = "ply",
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Tell pixels, memory and expected time; write nothing."),
+    ] = False,
     threads: options.Threads = None,
     as_json: options.Json = False,
 ) -> None:
     """Integrate a normal map: depth, mesh, preview and report land in the folder OUT."""
     with plain_errors():
+        from rayrelief.cli.dry_run import dry_run as estimate
         from rayrelief.cli.run import formats, run_and_write
         from rayrelief.datasets.folder import read_scene
 
@@ -76,6 +81,9 @@ def integrate(
                 mask=mask,
                 k_order=k_order.value,
             )
+        if dry_run:
+            estimate(scene, recipe, out, threads=threads, as_json=as_json)
+            return
         run_and_write(
             scene,
             recipe,

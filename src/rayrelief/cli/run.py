@@ -8,12 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
 from rayrelief.cli.console import EXIT_FAILED, progress, say
 from rayrelief.cli.report import build_report, to_json
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
+from rayrelief.estimate import check_memory
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Method
@@ -35,7 +37,8 @@ def run_and_write(
     as_json: bool,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
-    _check_folder(out)
+    check_folder(out)
+    check_memory(scene.mask.size, int(np.count_nonzero(scene.mask)), method, files=True)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     result = run(scene, method, threads)
@@ -103,7 +106,7 @@ def _errors_or_warning(scene: Scene, result: Integration) -> DepthErrors | None:
         return None
 
 
-def _check_folder(out: Path) -> None:
+def check_folder(out: Path) -> None:
     """Raise FileError before a long run rather than after it, if its results have no place."""
     existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     found = "may not be written to" if existing.is_dir() else "is a file"

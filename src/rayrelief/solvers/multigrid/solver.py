@@ -24,8 +24,8 @@ from rayrelief.solvers.multigrid.cycle import DAMPING, Hierarchy
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
 # What a set-up costs in cycles, and by how much a cycle of a fresh one reduces the residual: an old
 # hierarchy is kept until the cycles that it has lost against a fresh one add up to a set-up. If
-# that happens in the first solve after its own, the next REST solves do not try; the next time twice
-# as many.
+# that happens in the first solve after its own, the next REST solves do not try, and the next time
+# twice as many.
 SETUP_CYCLES = 12
 FRESH_REDUCTION = 0.4
 REST = 4

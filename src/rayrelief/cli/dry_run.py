@@ -1,0 +1,183 @@
+"""rayrelief integrate --dry-run: what a run would take, without writing anything."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+import rayrelief
+from rayrelief.cli.console import progress, say
+from rayrelief.cli.report import to_json
+from rayrelief.cli.run import check_folder
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.estimate import check_memory, in_words, memory_available, memory_needed
+from rayrelief.integration import integrate
+from rayrelief.methods.base import Method
+from rayrelief.methods.irls import Iteration
+from rayrelief.result import Integration
+from rayrelief.scene import Scene
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+
+SAMPLE_PIXELS = 1_000_000  # of a larger mask a square of this size is integrated
+SAMPLE_SECONDS = 15.0  # no iteration of it begins later, except the second
+CELLS = 8  # of the square's side: the steps in which its place is looked for
+
+
+def dry_run(scene: Scene, method: Method, out: Path, *, threads: int | None, as_json: bool) -> None:
+    """Tell what it takes to integrate a scene; InputError where the memory does not suffice."""
+    check_folder(out)
+    for note in scene.notes:
+        say(f"note: {scene.name}: {note}")
+    pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
+    memory = {
+        "needed": memory_needed(pixels, inside, method, files=True),
+        "available": memory_available(),
+    }
+    check_memory(pixels, inside, method, files=True)
+    with progress(f"measuring {scene.name}", method.max_iterations) as advance:
+        _load_kernels(method, threads)
+        whole, prepare = _without_solving(scene, method, threads)
+        sample = fullest_square(whole.mask, SAMPLE_PIXELS)
+        seconds = _first_iterations(scene, sample, method, threads, advance)
+    inside, sampled = int(np.count_nonzero(whole.mask)), int(np.count_nonzero(sample))
+    iterations = _growth(method, inside / sampled) * seconds_of_all(seconds, method.max_iterations)
+    report: dict[str, Any] = {
+        "rayrelief": rayrelief.__version__,
+        "scene": scene.name,
+        "input": {"size": [*scene.mask.shape[::-1]], "notes": list(scene.notes)},
+        "inside": inside,
+        "components": whole.components.count,
+        "notes": list(whole.status.notes),
+        "memory_bytes": memory,
+        "max_iterations": method.max_iterations,
+        "seconds_at_most": {"prepare": prepare, "iterations": iterations},
+        "sample": {"pixels": sampled, "iterations": len(seconds)},
+    }
+    typer.echo(to_json(report) if as_json else _summary(report))
+
+
+def seconds_of_all(first: list[float], iterations: int) -> float:
+    """Seconds of so many iterations, from those of the first ones.
+
+    The first of all solves tightly and builds what others use again: it has a time of its own.
+    """
+    if not first:
+        return 0.0  # no two pixels are joined
+    following = first[1:] or first
+    return first[0] + (iterations - 1) * sum(following) / len(following)
+
+
+def fullest_square(mask: BoolArray, pixels: int) -> BoolArray:
+    """Pixels of a mask (H, W) in a square that holds many of them; all if they are few."""
+    if np.count_nonzero(mask) <= pixels:
+        return mask
+    side = math.isqrt(pixels)
+    cell = max(1, side // CELLS)
+    counts = mask.astype(np.int32)
+    for axis in (0, 1):
+        counts = np.add.reduceat(counts, np.arange(0, mask.shape[axis], cell), axis=axis)
+    window = tuple(min(CELLS, length) for length in counts.shape)
+    sums = np.lib.stride_tricks.sliding_window_view(counts, window).sum(axis=(2, 3))
+    top, left = (cell * int(k) for k in np.unravel_index(np.argmax(sums), sums.shape))
+    square = np.zeros_like(mask)
+    place = np.s_[top : top + side, left : left + side]
+    square[place] = mask[place]
+    return square
+
+
+class _NoSolver:
+    """Leaves the surface as it is: what remains of a run is all but its solves."""
+
+    def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _NoSolver:
+        return self
+
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+        return Solution(start, steps=0, converged=True)
+
+
+def _load_kernels(method: Method, threads: int | None) -> None:
+    """Run a method on next to nothing: what is compiled or loaded once is not to be measured."""
+    from rayrelief.synthetic.gallery import sphere
+
+    scene = sphere(64, 64)
+    few = replace(method, max_iterations=3)
+    _first_iterations(scene, scene.mask, few, threads, lambda _: None)
+
+
+def _without_solving(
+    scene: Scene, method: Method, threads: int | None
+) -> tuple[Integration, float]:
+    """Check and prepare the whole map: a result without a surface, and its seconds."""
+    began = time.perf_counter()
+    result = integrate(
+        scene.normals,
+        scene.camera,
+        mask=scene.mask,
+        method=replace(method, solver=_NoSolver(), max_iterations=1, tolerance=None),
+        threads=threads,
+        on_failure="return",
+    )
+    seconds = time.perf_counter() - began
+    return result, seconds - sum(iteration.seconds for iteration in result.history)
+
+
+def _first_iterations(
+    scene: Scene,
+    sample: BoolArray,
+    method: Method,
+    threads: int | None,
+    advance: Callable[[Iteration], None],
+) -> list[float]:
+    """Integrate a part of a map for a while; the seconds of each iteration."""
+    # What there is to say and to refuse is said and refused about the whole map.
+    options = replace(method.preprocessing, facing_away=method.preprocessing.facing_away or "keep")
+    seconds: list[float] = []
+
+    def look(iteration: Iteration) -> bool:
+        advance(iteration)
+        seconds.append(iteration.seconds)
+        return len(seconds) > 1 and sum(seconds) > SAMPLE_SECONDS
+
+    integrate(
+        scene.normals,
+        scene.camera,
+        mask=sample,
+        method=replace(method, preprocessing=options),
+        threads=threads,
+        callback=look,
+        on_failure="return",
+    )
+    return seconds
+
+
+def _growth(method: Method, ratio: float) -> float:
+    """Time of a map over that of a sample of it, by the ratio of their pixels."""
+    # Conjugate gradients take steps in proportion to the width.
+    return ratio**1.5 if isinstance(method.solver, ConjugateGradient) else ratio
+
+
+def _summary(report: dict[str, Any]) -> str:
+    width, height = report["input"]["size"]
+    memory, sample, count = report["memory_bytes"], report["sample"], report["components"]
+    seconds = sum(report["seconds_at_most"].values())
+    return "\n".join(
+        (
+            f"Dry run of {width}x{height} pixels, {report['inside']:,} inside, "
+            f"in {count} component{'s' * (count != 1)}",
+            f"  memory: {in_words(memory['needed'])} needed, "
+            f"{in_words(memory['available'])} available",
+            f"  time:   about {seconds:.3g} s for at most {report['max_iterations']} iterations, "
+            f"by the first {sample['iterations']} on {sample['pixels']:,} pixels; "
+            "less if it converges early",
+            "  not included: reading and writing files",
+            *(f"  note:   {note}" for note in report["notes"]),
+        )
+    )
