@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rayrelief import surface
 from rayrelief.surface import grid_mesh, mean_angle, vertex_normals
 from reference.random_maps import random_mask, random_rays
 
@@ -119,6 +120,21 @@ def test_normals_are_weighted_by_area():
     np.testing.assert_allclose(vertex_normals(vertices, faces)[0], expected)
 
 
+@settings(max_examples=50, deadline=None)
+@given(SEED, st.integers(1, 30), st.integers(0, 60))
+def test_normals_are_those_of_a_sum_over_the_faces_around(seed, vertex_count, face_count):
+    rng = np.random.default_rng(seed)
+    vertices = rng.normal(size=(vertex_count, 3))
+    faces = rng.integers(0, vertex_count, (face_count, 3)).astype(np.int32)
+    total = np.zeros((vertex_count, 3))
+    for i, j, k in faces:
+        for vertex in (i, j, k):
+            total[vertex] += np.cross(vertices[j] - vertices[i], vertices[k] - vertices[i])
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    expected = np.where(length > 0, total / np.where(length > 0, length, 1), np.nan)
+    np.testing.assert_array_equal(vertex_normals(vertices, faces), expected)
+
+
 @pytest.mark.parametrize("degrees", [0.0, 1e-7, 1.0, 90.0, 179.9999999, 180.0])
 def test_mean_angle_is_accurate_for_every_angle(degrees):
     first = np.array([[0.0, 0, -1], [np.nan, 0, 0], [1, 0, 0]])
@@ -129,3 +145,19 @@ def test_mean_angle_is_accurate_for_every_angle(degrees):
 
 def test_mean_angle_of_nothing_is_not_a_number():
     assert np.isnan(mean_angle(np.full((2, 3), np.nan), np.ones((2, 3))))
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEED, st.integers(1, 40), st.integers(1, 50))
+def test_the_mean_angle_does_not_depend_on_the_blocks(seed, count, block):
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=(2, count, 3))
+    first[rng.random(count) < 0.2] = np.nan
+    whole = mean_angle(first, second)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(surface, "BLOCK", block)
+        np.testing.assert_array_equal(mean_angle(first, second), whole)
+    cosine = np.sum(first * second, axis=1) / np.linalg.norm(first, axis=1)
+    angles = np.degrees(np.arccos(cosine / np.linalg.norm(second, axis=1)))
+    if np.isfinite(angles).any():
+        assert whole == pytest.approx(np.nanmean(angles), rel=1e-6)

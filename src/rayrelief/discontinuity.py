@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rayrelief.conventions import FloatArray
-from rayrelief.formulation.edge_equations import EdgeEquations, dot
+from rayrelief.formulation.edge_equations import EdgeEquations, dot, empty_terms, node_blocks
+from rayrelief.formulation.ray_plane import omega_eps
+from rayrelief.graph import PixelGraph
 
 
 def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArray) -> FloatArray:
@@ -13,26 +15,47 @@ def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArr
     return (np.exp(difference) - omega) / omega_eps  # Eq. 14
 
 
+def relative_jumps(
+    equations: EdgeEquations, x: FloatArray, normals: FloatArray, rays: FloatArray
+) -> FloatArray:
+    """alpha of every directed edge (D, N), with normals and rays (N, 3) at the nodes.
+
+    NaN where n_z vanishes.
+    """
+    graph, alpha = equations.graph, empty_terms(equations.graph)
+    for nodes, _ in node_blocks(graph):
+        eps = omega_eps(normals[nodes], rays[nodes])
+        eps[eps == 0] = np.nan
+        for d, b in enumerate(graph.neighbours[:, nodes]):
+            difference = x[nodes] - np.take(x, b)
+            alpha[d, nodes] = relative_jump(difference, np.exp(equations.offset[d, nodes]), eps)
+    return alpha
+
+
 def jump_sizes(
-    equations: EdgeEquations,
-    x: FloatArray,
-    normals: FloatArray,
-    rays: FloatArray,
+    equations: EdgeEquations, x: FloatArray, normals: FloatArray, rays: FloatArray
 ) -> FloatArray:
     """Jump of every directed edge (D, N) along the ray between its pixels, in units of depth.
 
     Normals and rays are (N, 3) at the nodes. Unlike alpha this has no pole where n_z vanishes, and
     at grazing angles it does not take the slope of the surface for a jump.
     """
-    sizes = np.zeros_like(equations.offset)
-    for d, a, b in equations.graph.edges():
-        difference, smooth = x[a] - x[b], equations.offset[d, a]
-        if equations.unknown == "depth":
-            sizes[d, a] = difference - smooth
-            continue
-        n_a, tau_a = normals[a], rays[a]
+    graph, sizes = equations.graph, empty_terms(equations.graph)
+    for nodes, _ in node_blocks(graph):
+        n_a, tau_a = np.asfortranarray(normals[nodes]), np.asfortranarray(rays[nodes])
         at_a = dot(n_a, tau_a)
-        at_m = dot(n_a, 0.5 * (tau_a + rays[b]))
-        along_m = np.divide(at_a, at_m, out=np.zeros_like(at_a), where=at_m != 0)
-        sizes[d, a] = np.exp(x[b]) * (np.exp(difference) - np.exp(smooth)) * along_m
+        for d, b in enumerate(graph.neighbours[:, nodes]):
+            x_b, smooth = np.take(x, b), equations.offset[d, nodes]
+            difference = x[nodes] - x_b
+            if equations.unknown == "depth":
+                sizes[d, nodes] = difference - smooth
+                continue
+            at_m = dot(n_a, 0.5 * (tau_a + np.take(rays, b, axis=0)))
+            along_m = np.divide(at_a, at_m, out=np.zeros_like(at_a), where=at_m != 0)
+            sizes[d, nodes] = np.exp(x_b) * (np.exp(difference) - np.exp(smooth)) * along_m
     return sizes
+
+
+def both_ways(graph: PixelGraph, values: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
+    """Of values (D, N) on directed edges: those into each node from direction d, and back."""
+    return values[d], np.take(values[d ^ 1], graph.neighbours[d])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,10 +12,9 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.view import View
 from rayrelief.components import Components
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
-from rayrelief.discontinuity import jump_sizes, relative_jump
+from rayrelief.discontinuity import both_ways, jump_sizes, relative_jumps
 from rayrelief.errors import InputError, Status
-from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.formulation.ray_plane import omega_eps
+from rayrelief.formulation.edge_equations import EdgeEquations, node_blocks
 from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
@@ -23,6 +23,9 @@ from rayrelief.methods.irls import Iteration
 from rayrelief.preprocess import PreprocessReport
 from rayrelief.surface import grid_mesh, mean_angle
 from rayrelief.threads import kernel_threads
+
+# Of equations, their unknown (N,), and the normals and rays (N, 3) at their nodes.
+EdgeFunction = Callable[[EdgeEquations, FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,17 @@ class EdgeMaps:
 
     steps: tuple[tuple[int, int], ...]
     values: FloatArray
+
+    @classmethod
+    def of(cls, graph: PixelGraph, values: FloatArray) -> EdgeMaps:
+        """Maps of values (D, N) on the directed edges of a graph."""
+        maps = np.full((len(graph.steps), *graph.shape), np.nan)
+        images = maps.reshape(len(graph.steps), -1)
+        for nodes, here in node_blocks(graph):
+            for d, image in enumerate(images):
+                exists = graph.neighbours[d, nodes] != here
+                image[graph.pixels[nodes][exists]] = values[d, nodes][exists]
+        return cls(graph.steps, maps)
 
     def towards(self, du: int, dv: int) -> FloatArray:
         """(H, W): the edge that joins each pixel with its neighbour at (u + du, v + dv)."""
@@ -58,7 +72,9 @@ class EdgeMaps:
 
     def largest(self) -> FloatArray:
         """(H, W): the largest absolute value around each pixel, for jumps; NaN outside."""
-        most: FloatArray = np.fmax.reduce(np.abs(self.values), axis=0)
+        most: FloatArray = np.abs(self.values[0])
+        for row in self.values[1:]:
+            np.fmax(most, np.abs(row), out=most)
         return most
 
 
@@ -119,8 +135,9 @@ class Integration:
 
     def normals(self) -> FloatArray:
         """Unit normals (H, W, 3) back from the surface, not across jumps; NaN without a face."""
+        normals = self.mesh().normals  # the rest of the mesh is freed before the image is made
         image = np.full((*self.depth.shape, 3), np.nan)
-        image[self.mask] = self.mesh().normals
+        image[self.mask] = normals
         return image
 
     def mean_angle(self) -> float:
@@ -145,21 +162,37 @@ class Integration:
         cut_right, cut_down = self._cuts(min_activation, min_jump, both)
         return grid_mesh(self.points(), self.mask, cut_right, cut_down)
 
+    def active_jumps(self, *, min_activation: float = 0.5) -> FloatArray:
+        """Jump (H, W) from each pixel to the next to its right or below, in the unit of depth.
+
+        The largest where there are several; 0 where the surface goes on (beta is at most
+        ``min_activation`` from either side), NaN outside.
+        """
+        state = self._state
+        active = self._active(state.equations, state.x, min_activation, np.maximum)
+        equations = self._smooth(self.method.connectivity)
+        largest = np.zeros(equations.graph.size)
+        for marked, size in zip(active, self._sizes(equations), strict=True):
+            np.maximum(largest, size, out=largest, where=marked)
+        return equations.graph.scatter(largest)
+
     @cached_property
     def weights(self) -> EdgeMaps:
         """Bilateral weight w of every directed edge: small on a jump."""
-        return self._edge_maps(self._terms.weights, self._state.equations.graph)
+        state = self._state
+        return EdgeMaps.of(state.equations.graph, self._terms(state.equations, state.x).weights)
 
     @cached_property
     def activation(self) -> EdgeMaps:
         """Activation beta of every directed edge: 1 on a jump."""
-        return self._edge_maps(self._terms.activation, self._state.equations.graph)
+        state = self._state
+        return EdgeMaps.of(state.equations.graph, self._terms(state.equations, state.x).activation)
 
     @cached_property
     def jumps(self) -> EdgeMaps:
         """Signed jump of every directed edge along the ray in between, in the unit of depth."""
         equations = self._smooth(self.method.connectivity)
-        return self._edge_maps(self._jumps_of(equations), equations.graph)
+        return EdgeMaps.of(equations.graph, self._on_edges(jump_sizes, equations))
 
     @cached_property
     def relative_jumps(self) -> EdgeMaps:
@@ -167,7 +200,6 @@ class Integration:
 
         It has a pole where n_z vanishes (NaN there), and ``jumps`` has none.
         """
-        state = self._state
         equations = self._smooth(self.method.connectivity)
         if equations.unknown == "depth":
             raise InputError(
@@ -175,29 +207,18 @@ class Integration:
                 expected="a central camera: alpha is relative to the depth",
                 remedy="Use jumps",
             )
-        graph = equations.graph
-        eps = omega_eps(graph.gather(state.normals), graph.gather(state.view.rays))
-        eps[eps == 0] = np.nan
-        x = self._unknown(equations)
-        alpha = relative_jump(x - x[graph.neighbours], np.exp(equations.offset), eps)
-        return self._edge_maps(alpha, graph)
+        return EdgeMaps.of(equations.graph, self._on_edges(relative_jumps, equations))
 
-    @cached_property
-    def _terms(self) -> EdgeTerms:
-        return self._terms_of(self._state.equations, self._state.x)
-
-    def _terms_of(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
-        with kernel_threads(self._state.threads, x.size):
-            return edge_terms(equations, replace(self.method.model, jumps=True), x)
-
-    def _edge_maps(self, values: FloatArray, graph: PixelGraph) -> EdgeMaps:
-        edges = np.where(graph.exists, values, np.nan)
-        return EdgeMaps(graph.steps, np.stack([graph.scatter(row) for row in edges]))
-
+    # Nothing from here on is kept: it takes more memory than it takes time to make it anew.
     def _smooth(self, connectivity: Connectivity) -> EdgeEquations:
         """Equations of a continuous surface: what a jump is measured against."""
-        method = replace(self.method.without_truth(), connectivity=connectivity)
+        method = self.method.without_truth()
+        names = (setting.name for setting in fields(method))
+        same = all(getattr(method, name) is getattr(self.method, name) for name in names)
+        if same and connectivity == method.connectivity:
+            return self._state.equations
         graph = pixel_graph(self.mask, connectivity)
+        method = replace(method, connectivity=connectivity)
         return method.equations(graph, self._state.normals, self._state.view)
 
     def _unknown(self, equations: EdgeEquations) -> FloatArray:
@@ -205,11 +226,33 @@ class Integration:
         depth = equations.graph.gather(self.depth)
         return np.log(depth) if equations.unknown == "log-depth" else depth.copy()
 
-    def _jumps_of(self, equations: EdgeEquations) -> FloatArray:
-        graph = equations.graph
-        normals = graph.gather(self._state.normals)
-        rays = graph.gather(self._state.view.rays)
-        return jump_sizes(equations, self._unknown(equations), normals, rays)
+    def _terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
+        with kernel_threads(self._state.threads, x.size):
+            return edge_terms(equations, replace(self.method.model, jumps=True), x)
+
+    def _on_edges(self, function: EdgeFunction, equations: EdgeEquations) -> FloatArray:
+        """Values (D, N) of a function of the unknown, the normals and the rays."""
+        graph, state = equations.graph, self._state
+        normals, rays = graph.gather(state.normals), graph.gather(state.view.rays)
+        return function(equations, self._unknown(equations), normals, rays)
+
+    def _sizes(self, equations: EdgeEquations) -> Iterator[FloatArray]:
+        """Size (N,) of the jump across each edge, the larger seen from its sides; by directions."""
+        jumps = self._on_edges(jump_sizes, equations)
+        np.abs(jumps, out=jumps)
+        for d in range(0, len(jumps), 2):
+            yield np.maximum(*both_ways(equations.graph, jumps, d))
+
+    def _active(
+        self, equations: EdgeEquations, x: FloatArray, minimum: float, agreed: np.ufunc
+    ) -> list[BoolArray]:
+        """Whether beta, as ``agreed`` between its sides, marks each edge (N,); by directions."""
+        beta = self._terms(equations, x).activation
+        graph, exists = equations.graph, equations.graph.exists
+        return [
+            exists[d] & (agreed(*both_ways(graph, beta, d)) > minimum)
+            for d in range(0, len(beta), 2)
+        ]
 
     def _cuts(
         self, min_activation: float, min_jump: float, both: bool
@@ -218,21 +261,16 @@ class Integration:
 
         Judged on the 4-connected graph whatever the method's own, since a mesh has its edges there.
         """
-        state = self._state
         equations = self._smooth(4)
         graph = equations.graph
-        terms = self._terms_of(equations, self._unknown(equations))
-        jumps = np.abs(self._jumps_of(equations))
-        footprint = graph.gather(state.view.footprint(self.depth))
-        cuts = []
-        for d in (0, 2):
-            b, back = graph.neighbours[d], d ^ 1
-            agree = np.minimum if both else np.maximum
-            active = agree(terms.activation[d], terms.activation[back, b]) > min_activation
-            size = np.maximum(jumps[d], jumps[back, b])
-            wide = size > min_jump * np.minimum(footprint, footprint[b])
-            apart = ~graph.exists[d]  # also where an impossible edge was left out
-            cuts.append(graph.scatter(apart | (active & wide), fill=True))
+        footprint = graph.gather(self._state.view.footprint(self.depth))
+        agreed = np.minimum if both else np.maximum
+        active = self._active(equations, self._unknown(equations), min_activation, agreed)
+        exists, cuts = graph.exists, []
+        for d, marked, size in zip((0, 2), active, self._sizes(equations), strict=True):
+            narrower = np.minimum(footprint, np.take(footprint, graph.neighbours[d]))
+            apart = ~exists[d]  # also where an impossible edge was left out
+            cuts.append(graph.scatter(apart | (marked & (size > min_jump * narrower)), fill=True))
         return cuts[0], cuts[1]
 
     def __repr__(self) -> str:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.formulation.edge_equations import dot
 from rayrelief.mesh import Mesh
+
+Faces = npt.NDArray[np.int32]
+
+BLOCK = 1 << 13  # vectors compared at a time: they stay in the cache
 
 # The four triangles of a 2x2 block of pixels, each leaving out one corner (row-major: 0 1 / 2 3),
 # counter-clockwise seen from the camera, with the two sides of the block (0 top, 1 bottom, 2 left,
 # 3 right) that each of them has.
-_TRIANGLES = (
-    ((1, 2, 3), (1, 3)),
-    ((0, 2, 3), (1, 2)),
-    ((0, 3, 1), (0, 3)),
-    ((0, 2, 1), (0, 2)),
-)
+_CORNERS = np.array([(1, 2, 3), (0, 2, 3), (0, 3, 1), (0, 2, 1)])
+_SIDES = np.array([(1, 3), (1, 2), (0, 3), (0, 2)])
+
+# What a block holds: one of these triangles, by its number, or ...
+_RISING, _FALLING, _NOTHING = 4, 5, 6  # ... two that meet at the diagonal 1-2 or 0-3, or none
+# Faces are sorted by what their block holds, then by triangle, then row by row.
+_ORDER = ((_RISING, 0), (_RISING, 3), (_FALLING, 1), (_FALLING, 2), (0, 0), (1, 1), (2, 2), (3, 3))
 
 
 def grid_mesh(
@@ -31,68 +41,110 @@ def grid_mesh(
     cut_right, cut_down
         (H, W) whether the surface is cut between a pixel and its right or lower neighbour.
     """
-    index = np.full(inside.shape, -1, dtype=np.int32)
-    index[inside] = np.arange(int(inside.sum()), dtype=np.int32)
-    corners = np.stack((index[:-1, :-1], index[:-1, 1:], index[1:, :-1], index[1:, 1:]), axis=-1)
-    corners = corners.reshape(-1, 4)
-    cuts = np.stack(
-        (cut_right[:-1, :-1], cut_right[1:, :-1], cut_down[:-1, :-1], cut_down[:-1, 1:]), axis=-1
-    ).reshape(-1, 4)
     vertices = points[inside]
-
-    whole: BoolArray = np.logical_and(np.all(corners >= 0, axis=1), ~np.any(cuts, axis=1))
-    falling = whole & _falling_is_shorter(vertices, corners, whole)
-    rising = whole & ~falling
-    faces = [_triangle(corners[rising], 0), _triangle(corners[rising], 3)]
-    faces += [_triangle(corners[falling], 1), _triangle(corners[falling], 2)]
-    rest = ~whole
-    for which, (ends, sides) in enumerate(_TRIANGLES):
-        fits = rest & (corners[:, ends] >= 0).all(axis=1) & ~cuts[:, sides].any(axis=1)
-        faces.append(_triangle(corners[fits], which))
-        rest &= ~fits
-    triangles = np.concatenate(faces)
-    return Mesh(vertices, triangles, vertex_normals(vertices, triangles))
+    index = np.full(inside.shape, -1, dtype=np.int32)
+    index[inside] = np.arange(len(vertices), dtype=np.int32)
+    held = np.empty((inside.shape[0] - 1, inside.shape[1] - 1), dtype=np.uint8)
+    _split_blocks(vertices, index, cut_right, cut_down, held)
+    counts = np.bincount(held.ravel(), minlength=_NOTHING + 1).tolist()
+    faces = np.empty((sum(counts[what] for what, _ in _ORDER), 3), dtype=np.int32)
+    end = 0
+    for what, triangle in _ORDER:
+        start, end = end, end + counts[what]
+        _put_triangles(index, held, what, _CORNERS[triangle], faces[start:end])
+    return Mesh(vertices, faces, vertex_normals(vertices, faces))
 
 
-def vertex_normals(vertices: FloatArray, faces: npt.NDArray[np.int32]) -> FloatArray:
+def vertex_normals(vertices: FloatArray, faces: Faces) -> FloatArray:
     """Unit normals (V, 3), the area-weighted mean of the faces around; NaN without any face."""
-    edges_1 = vertices[faces[:, 1]] - vertices[faces[:, 0]]
-    edges_2 = vertices[faces[:, 2]] - vertices[faces[:, 0]]
-    per_face = np.cross(edges_1, edges_2)
-    total = np.stack(
-        [
-            np.bincount(faces.ravel(), np.repeat(per_face[:, i], 3), minlength=len(vertices))
-            for i in range(3)
-        ],
-        axis=-1,
-    )
-    length = np.linalg.norm(total, axis=-1, keepdims=True)
-    normals = np.full(total.shape, np.nan)
-    np.divide(total, length, out=normals, where=length > 0)
+    normals = np.zeros(vertices.shape)
+    _average_normals(vertices, faces, normals)
     return normals
 
 
 def mean_angle(first: FloatArray, second: FloatArray) -> float:
     """Mean angle in degrees between unit vectors (..., 3), over those where both are finite."""
-    # atan2 keeps its accuracy near 0 and 180 degrees, where arccos loses half of the digits.
-    sine = np.linalg.norm(np.cross(first, second), axis=-1)
-    cosine = np.einsum("...i,...i->...", first, second)
-    angle = np.degrees(np.arctan2(sine, cosine))
-    finite = np.isfinite(angle)
-    return float(angle[finite].mean()) if finite.any() else float("nan")
+    first, second = first.reshape(-1, 3), second.reshape(-1, 3)
+    angle = np.empty(len(first))
+    for start in range(0, len(angle), BLOCK):
+        rows = slice(start, start + BLOCK)
+        across = np.cross(first[rows], second[rows])
+        # atan2 keeps its accuracy near 0 and 180 degrees, where arccos loses half of the digits.
+        angle[rows] = np.arctan2(np.sqrt(dot(across, across)), dot(first[rows], second[rows]))
+    angle = angle[np.isfinite(angle)]
+    return float(np.degrees(angle, out=angle).mean()) if angle.size else float("nan")
 
 
-def _triangle(corners: npt.NDArray[np.int32], which: int) -> npt.NDArray[np.int32]:
-    return corners[:, _TRIANGLES[which][0]]
+@njit(cache=True, error_model="numpy")
+def _split_blocks(vertices: Any, index: Any, cut_right: Any, cut_down: Any, held: Any) -> None:
+    """Say what each 2x2 block of pixels holds; ``index`` numbers the vertices, -1 for none."""
+    height, width = held.shape
+    for v in range(height):
+        for u in range(width):
+            corners = (index[v, u], index[v, u + 1], index[v + 1, u], index[v + 1, u + 1])
+            cuts = (cut_right[v, u], cut_right[v + 1, u], cut_down[v, u], cut_down[v, u + 1])
+            if min(corners) >= 0 and not max(cuts):
+                falling = _squared_distance(vertices, corners[0], corners[3])
+                rising = _squared_distance(vertices, corners[1], corners[2])
+                held[v, u] = _FALLING if falling < rising else _RISING
+                continue
+            held[v, u] = _NOTHING
+            for triangle in range(3, -1, -1):
+                i, j, k = _CORNERS[triangle]
+                present = min(corners[i], corners[j], corners[k]) >= 0
+                one, other = _SIDES[triangle]
+                if present and not (cuts[one] or cuts[other]):
+                    held[v, u] = triangle
 
 
-def _falling_is_shorter(
-    vertices: FloatArray, corners: npt.NDArray[np.int32], whole: BoolArray
-) -> BoolArray:
-    """Whether the diagonal 0-3 of each whole block is shorter than 1-2."""
-    shorter = np.zeros(len(corners), dtype=np.bool_)
-    v = vertices[corners[whole]]
-    falling = np.sum((v[:, 0] - v[:, 3]) ** 2, axis=-1)
-    rising = np.sum((v[:, 1] - v[:, 2]) ** 2, axis=-1)
-    shorter[whole] = falling < rising
-    return shorter
+@njit(inline="always", error_model="numpy")
+def _squared_distance(vertices: Any, i: int, j: int) -> Any:
+    x, y, z = (
+        vertices[i, 0] - vertices[j, 0],
+        vertices[i, 1] - vertices[j, 1],
+        vertices[i, 2] - vertices[j, 2],
+    )
+    return x * x + y * y + z * z
+
+
+@njit(cache=True)
+def _put_triangles(index: Any, held: Any, what: int, corners: Any, faces: Any) -> None:
+    """Write one triangle, given by its corners, of all blocks that hold ``what``."""
+    height, width = held.shape
+    count = 0
+    for v in range(height):
+        for u in range(width):
+            if held[v, u] == what:
+                for i in range(3):
+                    faces[count, i] = index[v + corners[i] // 2, u + corners[i] % 2]
+                count += 1
+
+
+@njit(cache=True, error_model="numpy")
+def _average_normals(vertices: Any, faces: Any, normals: Any) -> None:
+    """Add up the cross products of all faces (twice their areas long) and normalise the sums."""
+    for f in range(len(faces)):
+        i, j, k = faces[f]
+        x1, y1, z1 = (
+            vertices[j, 0] - vertices[i, 0],
+            vertices[j, 1] - vertices[i, 1],
+            vertices[j, 2] - vertices[i, 2],
+        )
+        x2, y2, z2 = (
+            vertices[k, 0] - vertices[i, 0],
+            vertices[k, 1] - vertices[i, 1],
+            vertices[k, 2] - vertices[i, 2],
+        )
+        x, y, z = y1 * z2 - z1 * y2, z1 * x2 - x1 * z2, x1 * y2 - y1 * x2
+        for vertex in (i, j, k):
+            normals[vertex, 0] += x
+            normals[vertex, 1] += y
+            normals[vertex, 2] += z
+    for n in normals:
+        length = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+        if length > 0.0:
+            n[0] /= length
+            n[1] /= length
+            n[2] /= length
+        else:
+            n[:] = np.nan

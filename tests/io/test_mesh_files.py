@@ -10,7 +10,8 @@ import pytest
 import trimesh
 
 from rayrelief.errors import FileError, InputError
-from rayrelief.io.meshes import SUFFIXES, write_mesh
+from rayrelief.io import meshes
+from rayrelief.io.meshes import SUFFIXES, to_trimesh, write_mesh
 from rayrelief.mesh import Mesh
 
 
@@ -59,6 +60,23 @@ def test_ply_is_binary_and_has_normals_only_if_the_mesh_has(tmp_path, normals):
     header = (tmp_path / "m.ply").read_bytes().split(b"end_header")[0]
     assert b"binary_little_endian" in header
     assert (b"property float nx" in header) == normals
+
+
+@pytest.mark.parametrize("block", [1, 3, 100])
+@pytest.mark.parametrize("normals", [True, False])
+def test_ply_holds_the_bytes_that_trimesh_writes(tmp_path, monkeypatch, block, normals):
+    monkeypatch.setattr(meshes, "BLOCK", block)
+    mesh = square(normals)
+    if mesh.normals is not None:
+        mesh.normals[1] = np.nan  # a vertex without a face
+    write_mesh(tmp_path / "m.ply", mesh)
+    expected = to_trimesh(mesh, "opencv").export(file_type="ply")
+    found = (tmp_path / "m.ply").read_bytes()
+    data = found.partition(b"end_header\n")[2]
+    assert data
+    assert data == expected.partition(b"end_header\n")[2]
+    fields = [line for line in expected.splitlines() if line.startswith((b"element", b"property"))]
+    assert [line for line in found.splitlines() if line in fields] == fields
 
 
 def test_points_without_faces(tmp_path):

@@ -14,7 +14,7 @@ from rayrelief.io.images import read_image
 from rayrelief.mesh import Mesh
 from rayrelief.surface import grid_mesh
 from rayrelief.synthetic import GALLERY
-from rayrelief.viewer.preview import WIDEST, jump_map, render_preview, write_preview
+from rayrelief.viewer.preview import WIDEST, render_preview, write_preview
 from rayrelief.viewer.rasterise import SAMPLES, oblique_view
 from rayrelief.viewer.sheet import PAPER, format_range
 
@@ -121,15 +121,6 @@ def test_the_surface_is_open_at_a_jump(step):
     assert len(changes) == 4  # two stretches of surface with a gap between them
 
 
-def test_the_jump_map_holds_a_known_step_and_nothing_else(step):
-    jumps = jump_map(step)
-    marked = np.zeros((20, 20), dtype=bool)
-    marked[:, 7] = True
-    np.testing.assert_array_equal(jumps > 0, marked)
-    # Both planes face the camera, and along any ray they are as far apart as their depths.
-    np.testing.assert_allclose(jumps[marked], np.median(step.depth[:, 8:]) / 2, rtol=1e-2)
-
-
 def test_the_jump_panel_marks_a_known_step_and_nothing_else(step):
     picture = panels(render_preview(step, height=HEIGHT), 4)[3]
     marked = (picture < 200).any(axis=-1)
@@ -139,18 +130,6 @@ def test_the_jump_panel_marks_a_known_step_and_nothing_else(step):
         marked, np.broadcast_to((columns >= edges[0]) & (columns < edges[1]), marked.shape)
     )
     assert (picture[~marked] == 255).all()
-
-
-def test_a_plane_has_no_jumps():
-    result = integrate(flat(12, 12), Orthographic(), method=RayPlane(max_iterations=3))
-    assert (jump_map(result) == 0).all()
-
-
-def test_a_curved_surface_has_no_jumps_away_from_its_rim(sphere):
-    _, result = sphere
-    v, u = np.indices((SIZE, SIZE)) - (SIZE - 1) / 2
-    middle = np.hypot(v, u) < 0.7 * np.sqrt(result.mask.sum() / np.pi)
-    assert (jump_map(result)[middle] == 0).all()
 
 
 def test_a_jump_survives_subsampling():

@@ -61,7 +61,7 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
     normals, inside, _ = prepare_normals(scene.normals, inside, view.rays, method.preprocessing)
     equations = method.equations(pixel_graph(inside, method.connectivity), normals, view)
     graph = equations.graph
-    if not graph.exists.any():
+    if graph.component_count == graph.size:
         raise InputError(
             f"no two pixels of the scene {scene.name!r} are joined by an equation",
             expected="neighbours inside the mask that have a true depth",

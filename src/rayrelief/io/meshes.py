@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rayrelief.mesh import Mesh
 
 SUFFIXES = (".ply", ".obj", ".glb", ".stl")
 NEED_FACES = (".glb", ".stl")
+BLOCK = 1 << 16  # vertices or faces written at a time
 
 
 def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
@@ -34,6 +36,10 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
     path = Path(path)
     suffix = path.suffix.lower()
     check_mesh(path, suffix, mesh)
+    if suffix == ".ply":
+        with atomic_write(path) as temporary:
+            _write_ply(temporary, mesh)
+        return
     exported = to_trimesh(mesh, "opengl" if suffix == ".glb" else "opencv").export(
         file_type=suffix[1:]
     )
@@ -79,3 +85,27 @@ def to_trimesh(mesh: Mesh, convention: str) -> Any:
         return trimesh.PointCloud(vertices)
     normals = None if mesh.normals is None else from_opencv(mesh.normals, convention)
     return trimesh.Trimesh(vertices, mesh.faces, vertex_normals=normals, process=False)
+
+
+def _write_ply(path: Path, mesh: Mesh) -> None:
+    """Write binary PLY, a block at a time: a large mesh need not fit into the memory twice."""
+    vectors, names = [mesh.vertices], ["x", "y", "z"]
+    if mesh.normals is not None and len(mesh.faces):  # points alone have none
+        vectors, names = [mesh.vertices, mesh.normals], [*names, "nx", "ny", "nz"]
+    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(mesh.vertices)}"]
+    header += [f"property float {name}" for name in names]
+    if len(mesh.faces):
+        header += [f"element face {len(mesh.faces)}", "property list uchar int vertex_indices"]
+    with path.open("wb") as file:
+        file.write("\n".join((*header, "end_header", "")).encode("ascii"))
+        for rows in _blocks(len(mesh.vertices)):
+            block = np.hstack([vector[rows] for vector in vectors])
+            file.write(block.astype("<f4").tobytes())
+        for rows in _blocks(len(mesh.faces)):
+            triangles = np.empty(len(mesh.faces[rows]), [("corners", "u1"), ("index", "<i4", 3)])
+            triangles["corners"], triangles["index"] = 3, mesh.faces[rows]
+            file.write(triangles.tobytes())
+
+
+def _blocks(length: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK) for start in range(0, length, BLOCK))

@@ -21,7 +21,6 @@ SMALLEST_HEIGHT = 32
 NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
 
 _CLAY = (236, 224, 208)
-_MIN_ACTIVATION = 0.5
 
 
 def write_preview(
@@ -55,22 +54,6 @@ def render_preview(
     rows, columns = window.shape
     width = round(height * min(max(columns / rows, NARROWEST), WIDEST))
     return side_by_side(_panels(result, truth, window, height, width), height, width)
-
-
-def jump_map(result: Integration) -> FloatArray:
-    """Jump (H, W) from each pixel to the next to its right or below, in the unit of the depth.
-
-    The largest where there are several; 0 where the surface goes on, NaN outside.
-    """
-    sizes = np.where(result.mask, 0.0, np.nan)
-    for du, dv in result.activation.steps[::2]:
-        here, there = _pairs(sizes.shape, du, dv)
-        active, size = (
-            np.fmax(np.abs(maps.towards(du, dv)[here]), np.abs(maps.towards(-du, -dv)[there]))
-            for maps in (result.activation, result.jumps)
-        )
-        np.maximum(sizes[here], np.where(active > _MIN_ACTIVATION, size, 0.0), out=sizes[here])
-    return sizes
 
 
 @dataclass(frozen=True)
@@ -120,7 +103,7 @@ class _Window:
 def _panels(
     result: Integration, truth: FloatArray | None, window: _Window, height: int, width: int
 ) -> list[Panel]:
-    jumps = window.largest(jump_map(result))
+    jumps = window.largest(result.active_jumps())
     mesh, inside = _surface(result, window, jumps)
     frontal = _clay(_frontal_view(result, mesh, inside))
     panels = [
@@ -203,11 +186,3 @@ def _colours(colour_map: int, first: int, last: int) -> Image:
     entries = np.linspace(first, last, 256).round().astype(np.uint8)
     table: Image = cv2.applyColorMap(entries, colour_map).reshape(256, 3)
     return table[:, ::-1]
-
-
-def _pairs(shape: tuple[int, ...], du: int, dv: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Rows and columns of pixels with a neighbour at (u + du, v + dv), and of that neighbour."""
-    sides = tuple(zip(shape, (dv, du), strict=True))
-    here = tuple(slice(max(0, -step), side - max(0, step)) for side, step in sides)
-    there = tuple(slice(max(0, step), side - max(0, -step)) for side, step in sides)
-    return here, there
