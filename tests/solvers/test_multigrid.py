@@ -13,7 +13,7 @@ from rayrelief.graph import pixel_graph
 from rayrelief.solvers.base import Laplacian
 from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.solvers.multigrid.aggregation import STRENGTH, aggregate
-from rayrelief.solvers.multigrid.cycle import Hierarchy
+from rayrelief.solvers.multigrid.cycle import DAMPING, SERIAL, Hierarchy
 from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
 from rayrelief.solvers.multigrid.rows import Rows, stencil
 from reference.random_maps import random_mask
@@ -131,7 +131,7 @@ def test_the_cycle_is_symmetric_and_never_overshoots(seed, orders):
     system = random_system(rng, random_mask(rng, 9, 10, density=0.9), orders=orders)
     hierarchy = Hierarchy.of(system)
     diagonal = system.conductance.sum(axis=0)
-    jacobi = np.divide(0.9, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    jacobi = np.divide(DAMPING, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
 
     def cycle(r: np.ndarray) -> np.ndarray:
         z = jacobi * r
@@ -163,7 +163,8 @@ def test_cycles_do_not_grow_with_the_map_nor_with_the_depth_of_the_cuts():
 def test_the_same_bits_for_any_number_of_threads_on_a_map_of_many_blocks():
     if numba.config.NUMBA_NUM_THREADS < 2:
         pytest.skip("one core: there is nothing to compare with")
-    system = cut_by_circles(340, 1e-3)
+    system = cut_by_circles(400, 1e-3)
+    other = Laplacian(system.graph, cut_by_circles(400, 0.3).conductance)
     rng = np.random.default_rng(5)
     rhs = system @ rng.normal(size=system.graph.size)
     before = numba.get_num_threads()
@@ -171,10 +172,16 @@ def test_the_same_bits_for_any_number_of_threads_on_a_map_of_many_blocks():
     try:
         for threads in (1, 2):
             numba.set_num_threads(threads)
-            results.append(Multigrid(rtol=1e-9).prepare(system).solve(rhs, np.zeros_like(rhs)))
+            first = Multigrid(rtol=1e-4).prepare(other)
+            first.solve(rhs, np.zeros_like(rhs))
+            second = Multigrid(rtol=1e-9).prepare(system, first)
+            results.append((first.solve(rhs, rhs).x, second.solve(rhs, np.zeros_like(rhs)).x))
+            assert first.hierarchy is not None
+            assert np.diff(first.hierarchy.levels.bounds)[0] > SERIAL, "or nothing is parallel"
     finally:
         numba.set_num_threads(before)
-    np.testing.assert_array_equal(results[0].x, results[1].x)
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("weak", [1e-2, 1e-9])
@@ -262,3 +269,51 @@ def test_the_limit_of_cycles_is_reported():
     solution = Multigrid(rtol=1e-12, max_steps=3).prepare(system).solve(rhs, 0 * rhs)
     assert not solution.converged
     assert solution.steps == 3
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_solve_that_went_astray_does_not_call_itself_solved(seed):
+    # Conductances over a hundred orders of magnitude: more than floats can tell apart.
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(np.ones((150, 150), dtype=bool))
+    conductance = np.zeros(graph.neighbours.shape)
+    for d, a, b in graph.edges():
+        if d % 2 == 0:
+            conductance[d, a] = conductance[d ^ 1, b] = 10 ** rng.uniform(-100, 0, len(a))
+    system = Laplacian(graph, conductance)
+    rhs = system @ rng.normal(size=graph.size)
+    solution = Multigrid(3e-3, max_steps=40).prepare(system).solve(rhs, np.zeros(graph.size))
+    small = np.linalg.norm(rhs - system @ solution.x) <= 3.1e-3 * np.linalg.norm(rhs)
+    assert small or not solution.converged
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_a_number_is_not_solved(value):
+    system = cut_by_circles(20, 1.0)
+    rhs = np.zeros(400)
+    rhs[7] = value
+    assert not Multigrid().prepare(system).solve(rhs, np.zeros(400)).converged
+
+
+@pytest.mark.parametrize("count", [32_769, 65_537])
+def test_pairs_across_the_boundaries_of_blocks_find_each_other(count):
+    graph = pixel_graph(np.tile(np.array([True, True, False]), (1, count)))
+    system = Laplacian(graph, graph.exists.astype(float))
+    hierarchy = Hierarchy.of(system)
+    assert list(np.diff(hierarchy.levels.bounds)[-1:]) == [count]
+    assert len(hierarchy.levels.bounds) < 5
+
+
+def test_components_of_very_different_scale_are_solved_alike():
+    mask = np.ones((60, 121), dtype=bool)
+    mask[:, 60] = False
+    graph = pixel_graph(mask)
+    scale = np.where(graph.component_of_node == 0, 1.0, 1e-60)
+    system = Laplacian(graph, graph.exists * scale)
+    rhs = system @ np.random.default_rng(4).normal(size=graph.size)
+    solution = Multigrid(rtol=1e-6).prepare(system).solve(rhs, np.zeros(graph.size))
+    assert solution.converged
+    assert solution.steps < 20
+    for part in (slice(0, graph.starts[1]), slice(graph.starts[1], None)):
+        residual = (rhs - system @ solution.x)[part]
+        assert np.linalg.norm(residual) <= 1.01e-6 * np.linalg.norm(rhs[part])

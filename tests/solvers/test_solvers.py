@@ -259,7 +259,7 @@ def test_conjugate_gradients_stop_at_their_tolerance_for_each_component(seed, rt
 def test_the_dense_solver_refuses_what_would_fill_the_memory():
     graph = pixel_graph(np.ones((8, 8), dtype=bool))
     system = Laplacian(graph, graph.exists.astype(float))
-    with pytest.raises(InputError, match=r"64 pixels; expected at most 60.*ConjugateGradient"):
+    with pytest.raises(InputError, match=r"64 pixels; expected at most 60.*Multigrid"):
         Dense(max_nodes=60).prepare(system)
 
 

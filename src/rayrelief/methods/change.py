@@ -17,6 +17,8 @@ def relative_change(
 ) -> float:
     """Root mean square of new - old over that of new, both without each component's mean."""
     moved, relief, largest = _squares(graph.starts, new, old)
+    if not np.isfinite(moved + relief):
+        return float("nan")
     relief = max(relief, (1e-12 * largest) ** 2 * graph.size)
     return float(np.sqrt(moved / relief)) if relief > 0 else 0.0
 
@@ -38,3 +40,22 @@ def _squares(starts: Any, new: Any, old: Any) -> Any:
             relief += (new[i] - mean_new) ** 2
             largest = max(largest, abs(new[i]))
     return moved, relief, largest
+
+
+def remembered(graph: PixelGraph, x: FloatArray) -> npt.NDArray[np.float32]:
+    """x without each component's mean, in single precision: enough to compare with."""
+    centred = np.empty(len(x), dtype=np.float32)
+    _centre(graph.starts, x, centred)
+    return centred
+
+
+@njit(cache=True)
+def _centre(starts: Any, x: Any, centred: Any) -> None:
+    for c in range(len(starts) - 1):
+        lo, hi = starts[c], starts[c + 1]
+        mean = 0.0
+        for i in range(lo, hi):
+            mean += x[i] - x[lo]
+        mean = x[lo] + mean / (hi - lo)
+        for i in range(lo, hi):
+            centred[i] = x[i] - mean

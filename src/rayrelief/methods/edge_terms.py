@@ -12,6 +12,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.methods.elementary import exp, log
 from rayrelief.solvers.base import Laplacian
+from rayrelief.solvers.kernels import FUSED
 
 BLOCK = 512  # nodes per block; the partial energies of the blocks are added in order
 
@@ -25,7 +26,7 @@ class EdgeModel:
     k
         Sharpness of the bilateral weights; 0 weights all edges alike.
     q, rho
-        Slope and threshold of the discontinuity activation; q = 0 is replaced by no jumps at all.
+        Slope and threshold of the discontinuity activation.
     jumps
         Whether discontinuities enter the equations (alpha and beta).
     """
@@ -143,7 +144,7 @@ def blended_offset(difference: float, offset: float, beta: float) -> float:
     return offset + beta * (difference - offset)
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _edge_terms(
     neighbours: Any,
     offset: Any,
@@ -180,7 +181,7 @@ def _edge_terms(
         )
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _weighted_edges(
     neighbours: Any,
     offset: Any,
@@ -282,23 +283,28 @@ def _terms_of_block(
                 t[i] = blended_offset(difference[i], smooth[i], active[i])
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> None:
     """Add up the two directions of every edge in place, and the flux into every node."""
     directions, nodes = conductance.shape
     blocks = (nodes + BLOCK - 1) // BLOCK
     for block in prange(blocks):
+        lo, hi = np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, nodes))
         for d in range(0, directions, 2):
-            for a in range(block * BLOCK, min((block + 1) * BLOCK, nodes)):
-                b = neighbours[d, a]
+            towards, c_there, c_back = neighbours[d], conductance[d], conductance[d + 1]
+            f_there, f_back = flux[d], flux[d + 1]
+            for a in range(lo, hi):
+                b = towards[a]
                 if b != a:  # else a missing edge: its opposite slot may be a real one
-                    both = conductance[d, a] + conductance[d + 1, b]
-                    net = flux[d, a] - flux[d + 1, b]
-                    conductance[d, a], conductance[d + 1, b] = both, both
-                    flux[d, a], flux[d + 1, b] = net, -net
+                    both = c_there[a] + c_back[b]
+                    net = f_there[a] - f_back[b]
+                    c_there[a], c_back[b] = both, both
+                    f_there[a], f_back[b] = net, -net
     for block in prange(blocks):
-        for a in range(block * BLOCK, min((block + 1) * BLOCK, nodes)):
-            total = 0.0
-            for d in range(directions):
-                total += flux[d, a]
-            rhs[a] = total
+        lo, hi = block * BLOCK, min((block + 1) * BLOCK, nodes)
+        total = rhs[lo:hi]
+        total[:] = flux[0, lo:hi]
+        for d in range(1, directions):
+            part = flux[d, lo:hi]
+            for i in range(hi - lo):
+                total[i] += part[i]

@@ -11,7 +11,7 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.methods.change import relative_change
+from rayrelief.methods.change import relative_change, remembered
 from rayrelief.methods.edge_terms import EdgeModel, normal_equations
 from rayrelief.solvers.base import PreparedSolver, Solver
 
@@ -95,12 +95,11 @@ def iterate(
     # What the first solve gets wrong the second may take for jumps, and keep.
     tightened = 0 if tolerance is None else TIGHTENINGS
     outcome = Outcome.COMPLETED
-    # To compare with, single precision is enough.
-    before = last_quarter = x.astype(np.float32)
+    before = last_quarter = remembered(graph, x)
     for number in range(1, max_iterations + 1):
         began = time.perf_counter()
         if number == max_iterations - max_iterations // 4:
-            last_quarter = x.astype(np.float32)
+            last_quarter = remembered(graph, x)
         prepared = solver.prepare(normal.system, prepared)
         solution = prepared.solve(normal.rhs, x, 0.01**tightened)
         normal = normal_equations(equations, model, solution.x, normal)
@@ -115,7 +114,7 @@ def iterate(
             and number > 2
             and relative_change(graph, solution.x, before) < tolerance
         )
-        before, x = x.astype(np.float32), solution.x
+        before, x = remembered(graph, x), solution.x
         history.append(
             Iteration(number, normal.energy, change, solution.steps, time.perf_counter() - began)
         )

@@ -34,7 +34,7 @@ class Dense:
             raise InputError(
                 f"the dense solver got a component of {largest} pixels",
                 expected=f"at most {self.max_nodes} (its max_nodes)",
-                remedy="Use ConjugateGradient",
+                remedy="Use Multigrid",
             )
         return _PreparedDense(Parts.of(system))
 

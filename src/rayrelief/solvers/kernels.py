@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 EPSILON = float(np.finfo(np.float64).eps)
+FUSED = {"contract"}  # multiply and add in one instruction; the order of sums stays as written
 
 
 @njit(inline="always", error_model="numpy")

@@ -94,7 +94,8 @@ class Grounded:
             if not size < previous / 2:
                 break
             x[self.free] += correction
-        return Solution(self.parts.restore(x), steps=1, converged=not np.isnan(size))
+        converged = bool(np.isfinite(size)) or not self.free.any()
+        return Solution(self.parts.restore(x), steps=1, converged=converged)
 
 
 def rounding(strongest: Any, nodes: Any) -> Any:

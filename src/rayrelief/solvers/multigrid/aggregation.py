@@ -21,6 +21,7 @@ from rayrelief.solvers.multigrid.rows import Rows
 STRENGTH = 0.1
 BLOCK = 16384  # nodes; many rows of pixels, since aggregates are grown within one block
 MAX_BLOCKS = 64
+STALLED = 0.8  # aggregates per node, from which on a level hardly shrinks
 FREE = 0xFFFFFFFF
 
 
@@ -50,6 +51,15 @@ def aggregate(rows: Rows) -> Aggregates:
     that its own equation gives its value as soon as the neighbour's is right.
     """
     blocks = min(MAX_BLOCKS, max(1, rows.size // BLOCK))
+    aggregates = _aggregate(rows, blocks)
+    # Pairs that a block boundary parts do not find each other: look at all nodes at once where
+    # little else is left.
+    if blocks > 1 and aggregates.count > STALLED * rows.size:
+        aggregates = _aggregate(rows, 1)
+    return aggregates
+
+
+def _aggregate(rows: Rows, blocks: int) -> Aggregates:
     bounds = np.linspace(0, rows.size, blocks + 1).astype(np.int64)
     strongest = np.empty(rows.size, dtype=np.float32)
     strong = np.empty(len(rows.column), dtype=np.bool_)

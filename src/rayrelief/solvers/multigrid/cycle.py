@@ -15,6 +15,7 @@ from numba import njit, prange
 
 from rayrelief.conventions import FloatArray
 from rayrelief.solvers.base import Laplacian
+from rayrelief.solvers.kernels import FUSED
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.galerkin import Transfer, coarse_rows, interpolation, transposed
 from rayrelief.solvers.multigrid.rows import Rows, stencil
@@ -78,22 +79,27 @@ class CoarseLevels:
 class Hierarchy:
     """The finest way down and up, and the coarse levels in between.
 
-    Coarse conductances are over ``scale``, the largest one of the finest level.
+    Coarse conductances are over ``scale``, the largest one of the component on the finest level;
+    (nodes of the first coarse level,), or one for all.
     """
 
     down: Transfer
     up: Transfer
     levels: CoarseLevels
-    scale: float
+    scale: FloatArray | float
 
     @classmethod
     def of(cls, system: Laplacian) -> Hierarchy:
         """Coarsen until nothing is joined any more.
 
-        The last level has one node for each component: nothing is due to a free constant.
+        The last level then has one node for each component (one that floats do not split): nothing
+        is due to a free constant.
         """
-        scale = float(system.conductance.max(initial=0.0)) or 1.0
-        rows = stencil(system, scale)
+        graph = system.graph
+        largest = np.maximum.reduceat(system.conductance.max(axis=0), graph.starts[:-1])
+        largest[~(largest > 0)] = 1.0
+        one = graph.component_count == 1
+        rows = stencil(system, float(largest[0]) if one else largest[graph.component_of_node])
         mass = rows.conductance.reshape(-1, rows.size).sum(axis=0)
         down, up, rows, mass = _next_level(rows, mass)
         matrices, masses, downs, ups = [rows], [mass], [], []
@@ -104,6 +110,10 @@ class Hierarchy:
             downs.append(next_down)
             ups.append(next_up)
         del rows
+        scale: FloatArray | float = float(largest[0])
+        if not one:
+            scale = np.empty(matrices[0].size)
+            scale[up.column[up.start[:-1]]] = largest[graph.component_of_node]
         return cls(down, up, _stacked(matrices, masses, downs, ups), scale)
 
     def correct(self, residual: FloatArray, x: FloatArray) -> None:
@@ -188,7 +198,7 @@ def _invert_diagonal(start: Any, column: Any, conductance: Any, mass: Any, inver
         inverse[i] = DAMPING / total if total > NEGLIGIBLE * mass[i] else 0.0
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, parallel=True, fastmath=FUSED)
 def _cycle(
     bounds: Any,
     start: Any,
@@ -221,7 +231,13 @@ def _cycle(
                 first = lo + k * BLOCK
                 _residual(rows, rhs, guess, x, first, min(first + BLOCK, hi))
         lo, hi = hi, bounds[level + 2]
-        _gather((down_start, down_column, down_weight), x, rhs, lo, hi, False)
+        if hi - lo <= SERIAL:
+            _gather((down_start, down_column, down_weight), x, rhs, lo, hi, False)
+        else:
+            for k in prange((hi - lo + BLOCK - 1) // BLOCK):
+                first = lo + k * BLOCK
+                last_row = min(first + BLOCK, hi)
+                _gather((down_start, down_column, down_weight), x, rhs, first, last_row, False)
     _jacobi_from_zero(inverse, rhs, x, bounds[last], bounds[last + 1])
     for level in range(last - 1, -1, -1):
         lo, hi = bounds[level], bounds[level + 1]
@@ -249,9 +265,12 @@ def _jacobi_from_zero(inverse: Any, rhs: Any, guess: Any, lo: int, hi: int) -> N
 @njit(inline="always")
 def _residual(rows: Any, rhs: Any, guess: Any, residual: Any, lo: int, hi: int) -> None:
     start, column, conductance = rows
-    for i in range(lo, hi):
+    # Unsigned loop variables, here and below, spare the checks for negative indices.
+    end = np.uint64(start[lo])
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        first, end = end, np.uint64(start[i + np.uint64(1)])
         flow, here = 0.0, guess[i]
-        for e in range(start[i], start[i + 1]):
+        for e in range(first, end):
             flow += conductance[e] * (here - guess[column[e]])
         residual[i] = rhs[i] - flow
 
@@ -259,9 +278,11 @@ def _residual(rows: Any, rhs: Any, guess: Any, residual: Any, lo: int, hi: int) 
 @njit(inline="always")
 def _jacobi(rows: Any, inverse: Any, rhs: Any, guess: Any, x: Any, lo: int, hi: int) -> None:
     start, column, conductance = rows
-    for i in range(lo, hi):
+    end = np.uint64(start[lo])
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        first, end = end, np.uint64(start[i + np.uint64(1)])
         flow, here = 0.0, guess[i]
-        for e in range(start[i], start[i + 1]):
+        for e in range(first, end):
             flow += conductance[e] * (here - guess[column[e]])
         x[i] = here + inverse[i] * (rhs[i] - flow)
 
@@ -270,14 +291,16 @@ def _jacobi(rows: Any, inverse: Any, rhs: Any, guess: Any, x: Any, lo: int, hi: 
 def _gather(transfer: Any, source: Any, target: Any, lo: int, hi: int, add: bool) -> None:
     """target = transfer . source, or added to the target."""
     start, column, weight = transfer
-    for i in range(lo, hi):
+    end = np.uint64(start[lo])
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        first, end = end, np.uint64(start[i + np.uint64(1)])
         total = target[i] if add else 0.0
-        for e in range(start[i], start[i + 1]):
+        for e in range(first, end):
             total += weight[e] * source[column[e]]
         target[i] = total
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, parallel=True, fastmath=FUSED)
 def _transfer(
     start: Any, column: Any, weight: Any, source: Any, target: Any, size: int, add: bool
 ) -> None:

@@ -14,9 +14,10 @@ from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
 from rayrelief.solvers.multigrid.rows import Rows
 
-DAMPING = 2 / 3  # of the Jacobi step that smooths the interpolation
+SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
 BLOCK = 512  # rows
 CAPACITY = 24  # entries of a coarse row: enough nearly always, since rows have 9 to 13 on average
+MOST_THREADS = 4  # of a product: each takes five bytes a node
 PART = 1 << 16  # rows that are multiplied at a time, with room for CAPACITY entries each
 
 
@@ -37,18 +38,15 @@ class Transfer:
 def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
     """Constant on aggregates, then smoothed by one Jacobi step along strong edges.
 
-    Its rows sum to one, so that constants are kept; no row reaches across a weak edge, so that
-    what weak edges join stays apart.
+    Its rows sum to one, so that constants are kept. No row reaches across a weak edge, so that what
+    weak edges join stays apart, except those of nodes that have no strong edge at all.
     """
-    start = np.zeros(rows.size + 1, dtype=np.int32)
-    arguments = (*rows.arrays, aggregates.strong, aggregates.of_node, start)
-    nothing = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
-    _interpolate(*arguments, *nothing)
-    np.cumsum(start, out=start)
-    column = np.empty(start[-1], dtype=np.uint32)
-    weight = np.empty(start[-1], dtype=np.float32)
-    _interpolate(*arguments, column, weight)
-    return Transfer(start, column, weight)
+    longest = len(rows.column) // rows.size if len(rows.start) == 0 else np.diff(rows.start).max()
+    column = np.empty((rows.size, 1 + longest), dtype=np.uint32)
+    weight = np.empty((rows.size, 1 + longest), dtype=np.float32)
+    count = np.empty(rows.size, dtype=np.int32)
+    _interpolate(*rows.arrays, aggregates.strong, aggregates.of_node, column, weight, count)
+    return Transfer(*_packed(column, weight, count))
 
 
 def transposed(transfer: Transfer, columns: int) -> Transfer:
@@ -67,11 +65,16 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     all their digits beside strong ones. The diagonal follows from the rows' sums being zero.
     """
     size = len(down.start) - 1
-    threads = numba.get_num_threads()
+    available = numba.get_num_threads()
+    threads = min(available, MOST_THREADS)
     fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
     coarse_place = np.full((threads, size), -1, dtype=np.int32)
     factors = (*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place)
-    parts = [_part(factors, lo, min(lo + PART, size)) for lo in range(0, size, PART)]
+    numba.set_num_threads(threads)
+    try:
+        parts = [_part(factors, lo, min(lo + PART, size)) for lo in range(0, size, PART)]
+    finally:
+        numba.set_num_threads(available)
     counts, columns, conductances = zip(*parts, strict=True)
     start = np.zeros(size + 1, dtype=np.int32)
     np.cumsum(np.concatenate(counts), out=start[1:])
@@ -88,8 +91,7 @@ def _part(factors: tuple[Any, ...], lo: int, hi: int) -> tuple[Any, Any, Any]:
         _multiply(*factors, lo, column, conductance, count)
         longest = int(count.max())
         if longest <= capacity:
-            used = np.arange(capacity, dtype=np.int32) < count[:, None]
-            return count, column[used], conductance[used]
+            return count, *_packed(column, conductance, count)[1:]
         capacity = longest
 
 
@@ -100,42 +102,36 @@ def _interpolate(
     conductance: Any,
     strong: Any,
     of_node: Any,
-    start: Any,
     column: Any,
     weight: Any,
+    count: Any,
 ) -> None:
-    """Without room for columns: count the entries of row i into start[i + 1]. With room: fill."""
+    """Aggregates and their weights in each row, and how many there are."""
     size, total = len(of_node), len(row_column)
-    counting = len(column) == 0
     for block in prange((size + BLOCK - 1) // BLOCK):
-        found = np.empty(64, dtype=np.uint32)
-        share = np.empty(64)
         for i in range(block * BLOCK, min((block + 1) * BLOCK, size)):
             first, end, step = entries(row_start, i, size, total)
+            found, share = column[i], weight[i]
             found[0], share[0] = of_node[i], 0.0
-            count, strength = 1, 0.0
-            for e in range(first, end, step):
+            length, strength = 1, 0.0
+            for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
                 if not strong[e]:
                     continue
                 strength += conductance[e]
                 k, aggregate = 0, of_node[row_column[e]]
-                while k < count and found[k] != aggregate:
+                while k < length and found[k] != aggregate:
                     k += 1
-                if k == len(found):  # a coarse node with dozens of neighbours: leave out the rest
-                    strength -= conductance[e]
-                    continue
-                if k == count:
+                if k == length:
                     found[k], share[k] = aggregate, 0.0
-                    count += 1
+                    length += 1
                 share[k] += conductance[e]
-            if counting:
-                start[i + 1] = count
-                continue
-            at = start[i]
-            for k in range(count):
-                column[at + k] = found[k]
-                weight[at + k] = DAMPING * share[k] / strength if strength > 0.0 else 0.0
-            weight[at] += 1.0 - DAMPING if strength > 0.0 else 1.0
+            count[i] = length
+            if strength > 0.0:
+                for k in range(length):
+                    share[k] *= SMOOTHING / strength
+                share[0] += 1.0 - SMOOTHING
+            else:
+                share[0] = 1.0
 
 
 @njit(cache=True)
@@ -178,7 +174,7 @@ def _multiply(
     """Rows of the product from ``begin`` on; of a row that is too long only the length is found.
 
     Row J: first (P^T L)_J over the fine nodes near J, then this times P. The places of nodes in
-    the two lists are -1 outside of the row under way.
+    the two lists are -1 outside of the row under way. Unsigned indices spare checks of each access.
     """
     size, capacity = column.shape
     fine, total = len(up_start) - 1, len(row_column)
@@ -187,14 +183,14 @@ def _multiply(
         near, flow = np.empty(64, dtype=np.uint32), np.empty(64)
         for n in range(block * BLOCK, min((block + 1) * BLOCK, size)):
             J, nears = begin + n, 0
-            for member in range(down_start[J], down_start[J + 1]):
-                i, share = down_column[member], down_weight[member]
+            for member in range(np.uint64(down_start[J]), np.uint64(down_start[J + 1])):
+                i, share = down_column[member], np.float64(down_weight[member])
                 first, end, step = entries(row_start, i, fine, total)
                 room = nears + (end - first) // step + 2
                 if room > len(near):
                     near, flow = _longer(near, nears, 2 * room), _longer(flow, nears, 2 * room)
                 joined = 0.0
-                for e in range(first, end, step):
+                for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
                     c = row_conductance[e]
                     if c == 0.0:
                         continue
@@ -205,7 +201,7 @@ def _multiply(
                         near_place[j], near[nears], flow[nears] = nears, j, share * c
                         nears += 1
                     else:
-                        flow[at] += share * c
+                        flow[np.uint32(at)] += share * c
                 at = near_place[i]
                 if at < 0:
                     near_place[i], near[nears], flow[nears] = nears, i, -share * joined
@@ -217,7 +213,7 @@ def _multiply(
             for m in range(nears):
                 j, f = near[m], flow[m]
                 near_place[j] = -1
-                for u in range(up_start[j], up_start[j + 1]):
+                for u in range(np.uint64(up_start[j]), np.uint64(up_start[j + 1])):
                     K = up_column[u]
                     at = place[K]
                     if at < 0 and K != J:
@@ -226,7 +222,7 @@ def _multiply(
                             row[length], values[length] = K, f * up_weight[u]
                         length += 1
                     elif K != J and at < capacity:
-                        values[at] += f * up_weight[u]
+                        values[np.uint32(at)] += f * up_weight[u]
             count[n] = length
             for at in range(min(length, capacity)):
                 place[row[at]] = -1
@@ -243,3 +239,23 @@ def _longer(array: Any, used: int, length: int) -> Any:
     for n in range(used):
         longer[n] = array[n]
     return longer
+
+
+def _packed(column: Any, value: Any, count: Any) -> tuple[Any, Any, Any]:
+    """Compressed rows of rows with room to spare: start, column, value."""
+    start = np.zeros(len(count) + 1, dtype=np.int32)
+    np.cumsum(count, out=start[1:])
+    packed = np.empty(start[-1], dtype=np.uint32), np.empty(start[-1], dtype=np.float32)
+    _pack(column, value, start, *packed)
+    return start, *packed
+
+
+@njit(cache=True, parallel=True)
+def _pack(column: Any, value: Any, start: Any, packed_column: Any, packed_value: Any) -> None:
+    """Leave out the room that rows did not use."""
+    size = len(column)
+    for block in prange((size + BLOCK - 1) // BLOCK):
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, size)):
+            lo, hi = start[i], start[i + 1]
+            packed_column[lo:hi] = column[i, : hi - lo]
+            packed_value[lo:hi] = value[i, : hi - lo]

@@ -1,6 +1,7 @@
 """Rows: the Laplacian of one level, as a stencil on the pixel graph or as compressed rows.
 
-In single precision, over the largest conductance of the finest level: enough for a preconditioner.
+In single precision, over the largest conductance of each component on the finest level: enough for
+a preconditioner.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.conventions import FloatArray
 from rayrelief.solvers.base import Laplacian
 
 
@@ -43,8 +45,8 @@ class Rows:
         return self.start, self.column, self.conductance
 
 
-def stencil(system: Laplacian, scale: float) -> Rows:
-    """A system on the pixel graph as rows, with conductances over a scale."""
+def stencil(system: Laplacian, scale: FloatArray | float) -> Rows:
+    """A system on the pixel graph as rows, with conductances over a scale, (N,) or one for all."""
     conductance = np.empty(system.conductance.shape, dtype=np.float32)
     np.divide(system.conductance, scale, out=conductance, casting="same_kind")
     return Rows(

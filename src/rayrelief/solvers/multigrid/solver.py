@@ -18,7 +18,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph
 from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
-from rayrelief.solvers.kernels import dot, flow, residual_limits
+from rayrelief.solvers.kernels import FUSED, dot, flow, residual_limits
 from rayrelief.solvers.multigrid.cycle import DAMPING, Hierarchy
 
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
@@ -29,6 +29,11 @@ SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level c
 SETUP_CYCLES = 12
 FRESH_REDUCTION = 0.4
 REST = 4
+SMALLEST = 1e-300
+EXCUSED = 1e-8
+TRUSTED = 1e-7  # relative residuals above this are carried along without harm
+
+Segments = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -59,16 +64,20 @@ class Multigrid:
         self, system: Laplacian, previous: PreparedSolver | None = None
     ) -> _PreparedMultigrid:
         """Build the hierarchy, or keep the previous one while it serves."""
-        inverse = np.sum(system.conductance, axis=0)
-        np.divide(DAMPING, inverse, out=inverse, where=inverse > 0)
-        prepared = _PreparedMultigrid(self, system, inverse)
-        if isinstance(previous, _PreparedMultigrid) and previous.system.graph is system.graph:
-            prepared.rest, prepared.next_rest = max(0, previous.rest - 1), previous.next_rest
-            if previous.rest == 0 and previous.lost <= SETUP_CYCLES:
-                prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
-                prepared.age = previous.age + 1
-            else:
-                previous.hierarchy = None  # its memory goes into the next one
+        inverse = np.empty(system.graph.size)
+        _invert_diagonal(system.conductance, inverse)
+        if (
+            not isinstance(previous, _PreparedMultigrid)
+            or previous.system.graph is not system.graph
+        ):
+            return _PreparedMultigrid(self, system, inverse, _segments(system.graph))
+        prepared = _PreparedMultigrid(self, system, inverse, previous.segments)
+        prepared.rest, prepared.next_rest = max(0, previous.rest - 1), previous.next_rest
+        if previous.rest == 0 and previous.lost <= SETUP_CYCLES:
+            prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
+            prepared.age = previous.age + 1
+        else:
+            previous.hierarchy = None  # its memory goes into the next one
         return prepared
 
 
@@ -77,6 +86,7 @@ class _PreparedMultigrid:
     recipe: Multigrid
     system: Laplacian
     inverse: FloatArray  # DAMPING over the diagonal
+    segments: Segments
     hierarchy: Hierarchy | None = None
     age: int = 0  # systems that the hierarchy has served before
     lost: float = 0.0  # cycles, against a fresh hierarchy
@@ -85,10 +95,11 @@ class _PreparedMultigrid:
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
+        limits = _Limits(self, rhs, start, self.recipe.rtol * tighten)
         x = start.copy()
         steps = 0
-        # Conjugate gradients only carry the residual along: they begin again from the true one
-        # until that is small, and whenever the hierarchy is replaced.
+        # Conjugate gradients only carry the residual along: where it is to be small they begin
+        # again from the true one until that is, as they do when the hierarchy is replaced.
         while True:
             if self.hierarchy is None or (self.age > 0 and self.lost > SETUP_CYCLES):
                 if self.age == 1:
@@ -96,28 +107,32 @@ class _PreparedMultigrid:
                 self.hierarchy = None
                 self.hierarchy, self.age, self.lost = Hierarchy.of(self.system), 0, 0.0
             cycles, solved = self._run(
-                self.hierarchy, rhs, x, self.recipe.rtol * tighten, self.recipe.max_steps - steps
+                self.hierarchy, rhs, x, limits, self.recipe.max_steps - steps
             )
             steps += cycles
-            if solved or cycles == 0:
+            if solved or cycles == 0 or not np.isfinite(x).all():
                 return Solution(x, steps, solved)
 
     def _run(
-        self, hierarchy: Hierarchy, rhs: FloatArray, x: FloatArray, rtol: float, budget: int
+        self,
+        hierarchy: Hierarchy,
+        rhs: FloatArray,
+        x: FloatArray,
+        limits: _Limits,
+        budget: int,
     ) -> tuple[int, bool]:
-        """Conjugate gradients on x in place; cycles done, and whether x was solved before."""
-        graph = self.system.graph
-        matrix = (graph.neighbours, self.system.conductance)
-        segments, sizes = _segments(graph), np.diff(graph.starts)
+        """Conjugate gradients on x in place; cycles done, and whether x is known to be solved."""
+        matrix = (self.system.graph.neighbours, self.system.conductance)
+        segments, sizes = self.segments, np.diff(self.system.graph.starts)
         r, p, q, z = (np.empty_like(x) for _ in range(4))
         rr = _begin(*matrix, self.inverse, rhs, x, r, z, *segments)
-        limits = residual_limits(graph.starts, rhs, x, self.inverse, DAMPING, rtol)
-        active = rr > limits
+        limit = limits.at(x)
+        active = _unsolved(rr, limit)
         if not active.any():
             return 0, True
         first, lost, cycles = rr.sum(), self.lost, 0
         rz = np.zeros_like(rr)  # no direction to turn from
-        while active.any() and cycles < budget:
+        while active.any() and cycles < budget and np.isfinite(rr).all():
             _residual(*matrix, r, z, q, *segments)
             hierarchy.correct(q, z)
             rq, sum_r, sum_q = _smooth(*matrix, self.inverse, r, z, q, *segments)
@@ -127,20 +142,50 @@ class _PreparedMultigrid:
             _turn(_ratio(rz, before, active), mean, p, q, *segments)
             step = _ratio(rz, _multiply(*matrix, p, z, *segments), active)
             rr = _advance(step, self.inverse, x, r, p, z, *segments)
-            active = rr > limits
+            active = _unsolved(rr, limit)
             cycles += 1
             self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
             if self.lost > SETUP_CYCLES and self.age > 0:
                 break
-        return cycles, False
+        return cycles, limits.rtol > TRUSTED and not active.any()
 
 
-def _segments(graph: PixelGraph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+class _Limits:
+    """Squared residuals at which the components of one right-hand side count as solved.
+
+    The rounding errors of x excuse a residual, but no more than ``EXCUSED`` of the right-hand side
+    beyond those of the start: an x that went astray must not excuse itself.
+    """
+
+    def __init__(
+        self, prepared: _PreparedMultigrid, rhs: FloatArray, start: FloatArray, rtol: float
+    ) -> None:
+        self.rtol = rtol
+        self._arguments = (prepared.system.graph.starts, rhs)
+        self._inverse = prepared.inverse
+        self._most = self._limits(start, max(rtol, EXCUSED))
+
+    def at(self, x: FloatArray) -> FloatArray:
+        """(C,), with the rounding errors of x (N,)."""
+        return np.minimum(self._limits(x, self.rtol), self._most)
+
+    def _limits(self, x: FloatArray, rtol: float) -> FloatArray:
+        limits: FloatArray = residual_limits(*self._arguments, x, self._inverse, DAMPING, rtol)
+        return limits
+
+
+def _segments(graph: PixelGraph) -> Segments:
     """Cut components into segments: (S + 1,) their bounds and (S,) the component of each."""
     counts = (np.diff(graph.starts) + SEGMENT - 1) // SEGMENT
     owner = np.repeat(np.arange(graph.component_count), counts)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.append(graph.starts[owner] + within * SEGMENT, graph.size), owner
+
+
+def _unsolved(rr: FloatArray, limit: FloatArray) -> BoolArray:
+    """Which components are not solved; what is not finite never is."""
+    unsolved: BoolArray = ~((rr <= limit) & np.isfinite(rr))
+    return unsolved
 
 
 def _ratio(above: FloatArray, below: FloatArray, active: BoolArray) -> FloatArray:
@@ -153,10 +198,26 @@ def _ratio(above: FloatArray, below: FloatArray, active: BoolArray) -> FloatArra
 
 def _fresh_cycles(reduction: float) -> float:
     """Cycles in which a fresh hierarchy would reduce the squared residual by so much."""
-    return math.log(max(reduction, 1e-300)) / (2 * math.log(FRESH_REDUCTION))
+    return math.log(min(max(reduction, 1e-300), 1e300)) / (2 * math.log(FRESH_REDUCTION))
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def _invert_diagonal(conductance: Any, inverse: Any) -> None:
+    """DAMPING over the diagonal, 0 where nothing is joined, or by less than floats can invert."""
+    nodes = len(inverse)
+    for k in prange((nodes + SEGMENT - 1) // SEGMENT):
+        lo, hi = k * SEGMENT, min((k + 1) * SEGMENT, nodes)
+        total = inverse[lo:hi]
+        total[:] = conductance[0, lo:hi]
+        for d in range(1, len(conductance)):
+            part = conductance[d, lo:hi]
+            for i in range(hi - lo):
+                total[i] += part[i]
+        for i in range(hi - lo):
+            total[i] = DAMPING / total[i] if total[i] > SMALLEST else 0.0
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _begin(
     neighbours: Any,
     conductance: Any,
@@ -182,7 +243,7 @@ def _begin(
     return _sums(partial, owner)
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _residual(
     neighbours: Any, conductance: Any, r: Any, z: Any, q: Any, bounds: Any, owner: Any
 ) -> None:
@@ -195,7 +256,7 @@ def _residual(
             q_block[i] = r_block[i] - q_block[i]
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _smooth(
     neighbours: Any,
     conductance: Any,
@@ -219,7 +280,7 @@ def _smooth(
     return _sums(rq, owner), _sums(sum_r, owner), _sums(sum_q, owner)
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _turn(factor: Any, mean: Any, p: Any, q: Any, bounds: Any, owner: Any) -> None:
     """Next direction: p = q - mean + factor p; p is not read where the factor is zero."""
     for k in prange(len(owner)):
@@ -233,7 +294,7 @@ def _turn(factor: Any, mean: Any, p: Any, q: Any, bounds: Any, owner: Any) -> No
                 p_block[i] = (q_block[i] - shift) + turn * p_block[i]
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _multiply(neighbours: Any, conductance: Any, p: Any, z: Any, bounds: Any, owner: Any) -> Any:
     """z = L p; returns p.z of each component."""
     partial = np.empty(len(owner))
@@ -244,7 +305,7 @@ def _multiply(neighbours: Any, conductance: Any, p: Any, z: Any, bounds: Any, ow
     return _sums(partial, owner)
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _advance(
     step: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, bounds: Any, owner: Any
 ) -> Any:
