@@ -309,7 +309,7 @@ def test_components_of_very_different_scale_are_solved_alike():
     mask[:, 60] = False
     graph = pixel_graph(mask)
     scale = np.where(graph.component_of_node == 0, 1.0, 1e-60)
-    system = Laplacian(graph, graph.exists * scale)
+    system = Laplacian(graph, graph.exists.astype(float) * scale)
     rhs = system @ np.random.default_rng(4).normal(size=graph.size)
     solution = Multigrid(rtol=1e-6).prepare(system).solve(rhs, np.zeros(graph.size))
     assert solution.converged
