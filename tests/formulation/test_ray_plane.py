@@ -227,7 +227,7 @@ def test_impossible_ratios_are_outliers_that_another_midpoint_can_mend():
 def test_impossible_edges_are_left_out_and_counted(seed, connectivity):
     graph, normals, rays, rng = scene(seed, connectivity=connectivity)
     away = rng.random(graph.size) < 0.2
-    normals[away] *= -1
+    normals = np.where(away[:, None], -normals, normals)
     normals[rng.random(graph.size) < 0.05] = np.cross(rays[0], [0.0, 1.0, 0.0])
     equations = central_equations(graph, normals, rays)
     count = 0
