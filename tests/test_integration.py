@@ -31,6 +31,7 @@ from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.preprocess import Preprocessing
 from rayrelief.scene import Scene
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
+from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.synthetic import gallery
 from rayrelief.synthetic.render import render
 from rayrelief.synthetic.shapes import Ellipsoid, Plane
@@ -510,3 +511,13 @@ def test_what_the_iterations_start_with_is_lean(monkeypatch, dtype, connectivity
     assert at_start < kept + 4, "bytes per pixel when the iterations start"
     assert peak < kept + 24 + 40, "bytes per pixel before they start: also the rays, and some"
     assert overall < kept + 90
+
+
+def test_solves_that_were_cut_short_are_told_even_if_the_last_was_not():
+    scene = gallery.tent(40, 41)
+    solver = Multigrid(rtol=1e-9, max_steps=2)
+    method = RayPlane(solver=solver, max_iterations=3, tolerance=None)
+    result = integrate(
+        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+    )
+    assert any("of 3 inner solves reached the solver's max_steps" in n for n in result.status.notes)

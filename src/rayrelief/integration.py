@@ -17,7 +17,7 @@ from rayrelief.estimate import check_memory
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import pixel_graph
 from rayrelief.methods.base import Method, depth_image
-from rayrelief.methods.irls import Callback, iterate
+from rayrelief.methods.irls import Callback, LoopResult, iterate
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import PreprocessReport, prepare_normals
 from rayrelief.result import Integration, SolvedState
@@ -107,7 +107,7 @@ def integrate(
         depth_kind=kind,
         camera=camera,
         method=method,
-        status=Status(outcome, _notes(report, equations, components, camera)),
+        status=Status(outcome, _notes(report, equations, components, camera, loop)),
         history=loop.history,
         components=components,
         preprocessing=report,
@@ -194,9 +194,17 @@ def _checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArr
 
 
 def _notes(
-    report: PreprocessReport, equations: EdgeEquations, components: Components, camera: Camera
+    report: PreprocessReport,
+    equations: EdgeEquations,
+    components: Components,
+    camera: Camera,
+    loop: LoopResult,
 ) -> tuple[str, ...]:
     notes = list(report.notes())
+    if loop.unfinished:
+        notes.append(
+            f"{loop.unfinished} of {len(loop.history)} inner solves reached the solver's max_steps"
+        )
     if equations.left_out:
         notes.append(f"{equations.left_out:,} impossible edges (omega <= 0) were left out")
     if components.count > 1:

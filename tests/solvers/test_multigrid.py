@@ -257,9 +257,21 @@ def test_pathological_masks(name, orders):
     assert np.linalg.norm(rhs - system @ solution.x) <= 1.01e-8 * np.linalg.norm(rhs)
 
 
-@pytest.mark.parametrize("settings", [{"rtol": 0}, {"rtol": -1.0}, {"max_steps": 0}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rtol": 0},
+        {"rtol": -1.0},
+        {"rtol": np.inf},
+        {"rtol": "a"},
+        {"max_steps": 0},
+        {"max_steps": 1.5},
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(settings):
-    with pytest.raises(InputError, match="expected positive numbers"):
+    with pytest.raises(
+        InputError, match="expected rtol between 0 and 1, max_steps a whole number from 1"
+    ):
         Multigrid(**settings)
 
 

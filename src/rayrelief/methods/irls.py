@@ -50,11 +50,15 @@ Callback = Callable[[Iteration], bool | None]
 
 @dataclass(frozen=True, eq=False)
 class LoopResult:
-    """The last iterate, how it came about, and how the loop ended."""
+    """The last iterate, how it came about, and how the loop ended.
+
+    ``unfinished`` inner solves reached their limit of steps; only the last one decides the outcome.
+    """
 
     x: FloatArray
     history: tuple[Iteration, ...]
     outcome: Outcome
+    unfinished: int = 0
 
 
 def iterate(
@@ -94,7 +98,7 @@ def iterate(
     prepared: PreparedSolver | None = None
     # What the first solve gets wrong the second may take for jumps, and keep.
     tightened = 0 if tolerance is None else TIGHTENINGS
-    outcome = Outcome.COMPLETED
+    outcome, unfinished = Outcome.COMPLETED, 0
     before = last_quarter = remembered(graph, x)
     for number in range(1, max_iterations + 1):
         began = time.perf_counter()
@@ -123,6 +127,7 @@ def iterate(
             break
         if not solution.converged:
             outcome, tightened = Outcome.SOLVER_LIMIT, 0
+            unfinished += 1
         elif still and tightened == TIGHTENINGS:
             outcome = Outcome.CONVERGED
             break
@@ -136,7 +141,7 @@ def iterate(
     under_way = tolerance is not None and relative_change(graph, x, last_quarter) > SETTLED
     if outcome is Outcome.COMPLETED and under_way:
         outcome = Outcome.ITERATION_LIMIT
-    return LoopResult(x, tuple(history), outcome)
+    return LoopResult(x, tuple(history), outcome, unfinished)
 
 
 def _falls(history: list[Iteration]) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
 
 from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph
 
 
@@ -72,3 +74,14 @@ class Solver(Protocol):
         reuse parts of it.
         """
         ...
+
+
+def check_limits(solver: str, rtol: float, max_steps: int) -> None:
+    """Raise InputError unless these can end a solve: 0 < rtol < 1, and a whole number of steps."""
+    whole = isinstance(max_steps, int) and not isinstance(max_steps, bool) and max_steps >= 1
+    if not (isinstance(rtol, Real) and 0 < rtol < 1 and whole):
+        raise InputError(
+            f"{solver} got rtol = {rtol!r}, max_steps = {max_steps!r}",
+            expected="rtol between 0 and 1, max_steps a whole number from 1",
+            remedy="Leave them out for the default",
+        )

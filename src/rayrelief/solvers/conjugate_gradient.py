@@ -14,7 +14,7 @@ from numba import njit, prange
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_limits
 from rayrelief.solvers.kernels import dot, flow, residual_limits
 
 PORTION = 40_000_000  # nodes times steps of one call
@@ -41,12 +41,12 @@ class ConjugateGradient:
     diagonal_floor: float = 1e-5
 
     def __post_init__(self) -> None:
-        if not (self.rtol > 0 and self.max_steps >= 1 and self.diagonal_floor > 0):
+        check_limits("ConjugateGradient", self.rtol, self.max_steps)
+        if not self.diagonal_floor > 0:
             raise InputError(
-                f"ConjugateGradient got rtol = {self.rtol}, max_steps = {self.max_steps}, "
-                f"diagonal_floor = {self.diagonal_floor}",
-                expected="positive numbers",
-                remedy="Leave them out for the published values",
+                f"ConjugateGradient got diagonal_floor = {self.diagonal_floor}",
+                expected="a positive number",
+                remedy="Leave it out for the published value",
             )
 
     def prepare(

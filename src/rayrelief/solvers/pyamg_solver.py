@@ -11,7 +11,7 @@ import numpy as np
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_limits
 from rayrelief.solvers.kernels import residual_limits
 from rayrelief.solvers.sparse import Parts, csr_matrix, rounding
 
@@ -41,11 +41,12 @@ class PyAMG:
     theta: float = 0.08
 
     def __post_init__(self) -> None:
-        if not (self.rtol > 0 and self.max_steps >= 1 and 0 <= self.theta < 1):
+        check_limits("PyAMG", self.rtol, self.max_steps)
+        if not 0 <= self.theta < 1:
             raise InputError(
-                f"PyAMG got rtol = {self.rtol}, max_steps = {self.max_steps}, theta = {self.theta}",
-                expected="positive numbers, and theta from 0 to 1",
-                remedy="Leave them out for the default",
+                f"PyAMG got theta = {self.theta}",
+                expected="a number from 0 to 1",
+                remedy="Leave it out for the default",
             )
 
     def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _PreparedPyAMG:

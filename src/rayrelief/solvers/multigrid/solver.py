@@ -15,9 +15,8 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_limits
 from rayrelief.solvers.kernels import FUSED, dot, flow, residual_limits
 from rayrelief.solvers.multigrid.cycle import DAMPING, Hierarchy
 
@@ -53,12 +52,7 @@ class Multigrid:
     max_steps: int = 200
 
     def __post_init__(self) -> None:
-        if not (self.rtol > 0 and self.max_steps >= 1):
-            raise InputError(
-                f"Multigrid got rtol = {self.rtol}, max_steps = {self.max_steps}",
-                expected="positive numbers",
-                remedy="Leave them out for the default",
-            )
+        check_limits("Multigrid", self.rtol, self.max_steps)
 
     def prepare(
         self, system: Laplacian, previous: PreparedSolver | None = None
