@@ -1,0 +1,42 @@
+"""What an integration holds in memory when its iterations start."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from rayrelief import integration
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.errors import Outcome
+from rayrelief.integration import integrate
+from rayrelief.methods.irls import LoopResult
+from rayrelief.methods.recipes import RayPlane
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("connectivity", [4, 8])
+def test_what_the_iterations_start_with_is_lean(monkeypatch, dtype, connectivity):
+    height, width = 512, 600
+    normals = np.tile(np.array([0.2, -0.3, -0.93], dtype=dtype), (height, width, 1))
+    method = RayPlane(connectivity=connectivity, max_iterations=1, tolerance=None)
+    camera = Pinhole.from_fov(50, height, width)
+    used = []
+
+    def iterate(equations, *arguments, start, **options):
+        used.append([number / normals[..., 0].size for number in tracemalloc.get_traced_memory()])
+        return LoopResult(np.zeros(equations.graph.size), (), Outcome.COMPLETED)
+
+    monkeypatch.setattr(integration, "iterate", iterate)
+    integrate(normals[:8], Pinhole.from_fov(50, 8, width), method=method)  # kernels are loaded
+    tracemalloc.start()
+    result = integrate(normals, camera, method=method)
+    used.append([number / result.depth.size for number in tracemalloc.get_traced_memory()])
+    tracemalloc.stop()
+    # Unit normals and pixels; per direction a neighbour, an offset and gamma.
+    kept = 24 + 4 + connectivity * (4 + 8 + 8)
+    _, (at_start, peak), (_, overall) = used
+    assert at_start < kept + 4, "bytes per pixel when the iterations start"
+    assert peak < kept + 24 + 40, "bytes per pixel before they start: also the rays, and some"
+    assert overall < kept + 90
