@@ -55,6 +55,7 @@ class Outcome(Enum):
         "the surface alternates between two states, and the one of lower energy was taken",
         "",
     )
+    WANDERS = ("the surface moves a little to and fro, and no further", "")
     COMPLETED = ("all iterations were done", "")
     STOPPED = ("the callback asked to stop", "")
     ITERATION_LIMIT = (

@@ -347,6 +347,59 @@ def test_completed_where_the_surface_has_settled_above_the_tolerance():
     assert loop.outcome is Outcome.COMPLETED
 
 
+@dataclass
+class Scripted:
+    """A solver whose solutions are given."""
+
+    surfaces: list[np.ndarray]
+    calls: int = 0
+
+    def prepare(self, system: Laplacian, previous: object = None) -> Scripted:
+        del system
+        return self
+
+    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> Solution:
+        del rhs, start
+        self.calls += 1
+        return Solution(self.surfaces[self.calls - 1].copy(), steps=1, converged=True)
+
+
+def wandering_surfaces(count):
+    rng = np.random.default_rng(9)
+    relief = rng.normal(size=90)
+    return [relief + 0.004 * rng.normal(size=90) for _ in range(count)]
+
+
+def test_a_surface_that_wanders_is_done():
+    surfaces = wandering_surfaces(20)
+    loop = run(rough_problem(), solver=Scripted(surfaces))
+    assert loop.outcome is Outcome.WANDERS
+    assert loop.outcome.ok
+    assert len(loop.history) == 16
+    np.testing.assert_array_equal(loop.x, surfaces[15])
+
+
+def test_without_a_tolerance_a_surface_may_wander_on():
+    loop = run(rough_problem(), solver=Scripted(wandering_surfaces(20)), tolerance=None)
+    assert loop.outcome is Outcome.COMPLETED
+    assert len(loop.history) == 20
+
+
+@pytest.mark.parametrize("by", ["limit", "callback"])
+def test_no_run_ends_on_an_excursion(by):
+    surfaces = wandering_surfaces(12)
+    surfaces[10] = surfaces[10] + np.random.default_rng(1).normal(size=90)
+    ending = {
+        "limit": {"max_iterations": 11},
+        "callback": {"callback": lambda iteration: iteration.number == 11},
+    }
+    loop = run(rough_problem(), solver=Scripted(surfaces), **ending[by])
+    assert len(loop.history) == 11
+    np.testing.assert_array_equal(loop.x, surfaces[9])
+    following = run(rough_problem(), solver=Scripted(surfaces), max_iterations=12)
+    np.testing.assert_array_equal(following.x, surfaces[11])
+
+
 def test_the_iteration_limit_is_a_failure_while_the_surface_moves():
     loop = run(smooth_problem()[0], max_iterations=1)
     assert loop.outcome is Outcome.ITERATION_LIMIT

@@ -11,8 +11,8 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.methods.change import relative_change, remembered
 from rayrelief.methods.edge_terms import EdgeModel, normal_equations
+from rayrelief.methods.motion import Motion
 from rayrelief.solvers.base import PreparedSolver, Solver
 
 
@@ -43,15 +43,15 @@ class Iteration:
 
 
 TIGHTENINGS = 2  # each makes the inner solve a hundred times tighter
-SETTLED = 0.2  # of the relief, over the last quarter of the iterations
 
 Callback = Callable[[Iteration], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
 class LoopResult:
-    """The last iterate, how it came about, and how the loop ended.
+    """The surface, how it came about, and how the loop ended.
 
+    The surface is the last iterate, or the one before it where the last was an excursion.
     ``unfinished`` inner solves reached their limit of steps; only the last one decides the outcome.
     """
 
@@ -85,8 +85,8 @@ def iterate(
     loose inner solve is solved again, more tightly each time, before it counts as converged. A
     surface that returns to where it was two iterations ago alternates for ever: of its two states
     the one of lower energy is taken. The bilateral weights of most real maps never quite come to
-    rest, so that ending at the limit is normal; it is a failure only where the last quarter of the
-    iterations still moved the surface by more than ``SETTLED``.
+    rest: a surface that only wanders to and fro is done as well. Ending at the limit is a failure
+    only where the surface is still under way. No run ends on an excursion.
     """
     graph = equations.graph
     if graph.component_count == graph.size:
@@ -99,47 +99,43 @@ def iterate(
     # What the first solve gets wrong the second may take for jumps, and keep.
     tightened = 0 if tolerance is None else TIGHTENINGS
     outcome, unfinished = Outcome.COMPLETED, 0
-    before = last_quarter = remembered(graph, x)
+    motion = Motion(graph, x, tolerance)
     for number in range(1, max_iterations + 1):
         began = time.perf_counter()
-        if number == max_iterations - max_iterations // 4:
-            last_quarter = remembered(graph, x)
         prepared = solver.prepare(normal.system, prepared)
         solution = prepared.solve(normal.rhs, x, 0.01**tightened)
         normal = normal_equations(equations, model, solution.x, normal)
-        change = relative_change(graph, solution.x, x)
+        motion.add(x, solution.x)
+        change = motion.changes[-1]
         if not (np.isfinite(change) and np.isfinite(normal.energy)):
             outcome = Outcome.NOT_FINITE
             break
-        still = tolerance is not None and change < tolerance
-        alternates = (
-            tolerance is not None
-            and not still
-            and number > 2
-            and relative_change(graph, solution.x, before) < tolerance
-        )
-        before, x = remembered(graph, x), solution.x
         history.append(
             Iteration(number, normal.energy, change, solution.steps, time.perf_counter() - began)
         )
-        if callback is not None and callback(history[-1]):
+        stopped = callback is not None and callback(history[-1])
+        if not ((stopped or number == max_iterations) and motion.strays):
+            x = solution.x
+        if stopped:
             outcome = Outcome.STOPPED
             break
         if not solution.converged:
             outcome, tightened = Outcome.SOLVER_LIMIT, 0
             unfinished += 1
-        elif still and tightened == TIGHTENINGS:
+        elif motion.rests and tightened == TIGHTENINGS:
             outcome = Outcome.CONVERGED
             break
-        elif alternates and tightened == TIGHTENINGS and _falls(history):
+        elif motion.alternates and tightened == TIGHTENINGS and _falls(history):
             outcome = Outcome.ALTERNATES
+            break
+        elif motion.wanders:
+            outcome = Outcome.WANDERS
             break
         else:
             outcome = Outcome.COMPLETED
-            tightened = min(tightened + 1, TIGHTENINGS) if still or alternates else 0
-    # To and fro is how weights end on most maps; a surface under way goes on in one direction.
-    under_way = tolerance is not None and relative_change(graph, x, last_quarter) > SETTLED
-    if outcome is Outcome.COMPLETED and under_way:
+            settles = motion.rests or motion.alternates
+            tightened = min(tightened + 1, TIGHTENINGS) if settles else 0
+    if outcome is Outcome.COMPLETED and motion.under_way:
         outcome = Outcome.ITERATION_LIMIT
     return LoopResult(x, tuple(history), outcome, unfinished)
 
