@@ -145,7 +145,7 @@ def random_problem(side: int) -> Problem:
     """A square of pixels with random conductances and a balanced right-hand side."""
     rng = np.random.default_rng(0)
     graph = pixel_graph(np.ones((side, side), dtype=np.bool_))
-    one_sided = rng.random((4, graph.size))
+    one_sided = rng.random((4, graph.size), dtype=np.float32)
     conductance = np.zeros_like(one_sided)
     for d, a, b in graph.edges():
         conductance[d, a] = one_sided[d, a] + one_sided[d ^ 1, b]

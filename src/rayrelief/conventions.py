@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rayrelief.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
+SingleArray = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
 
 DepthKind = Literal["z", "distance"]

@@ -87,6 +87,8 @@ def integrate(
     unit, inside, report = prepare_normals(array, inside, view.rays, method.preprocessing)
     equations = method.equations(pixel_graph(inside, method.connectivity), unit, view)
     kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
+    if array.dtype.itemsize <= 4:
+        unit = unit.astype(np.float32)  # no less precise than what was given
     start = _start(method, equations)
     with kernel_threads(threads, equations.graph.size):
         loop = iterate(

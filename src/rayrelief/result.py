@@ -11,7 +11,7 @@ import numpy as np
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.view import View
 from rayrelief.components import Components
-from rayrelief.conventions import BoolArray, DepthKind, FloatArray
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.discontinuity import both_ways, jump_sizes, relative_jumps
 from rayrelief.errors import InputError, Status
 from rayrelief.formulation.edge_equations import EdgeEquations, node_blocks
@@ -80,13 +80,21 @@ class EdgeMaps:
 
 @dataclass(frozen=True, eq=False)
 class SolvedState:
-    """What the views of a result are computed from on demand."""
+    """What the views of a result are computed from on demand.
+
+    Unit normals (H, W, 3) are kept in single precision if they were given in no more.
+    """
 
     view: View
-    normals: FloatArray
+    unit_normals: FloatArray | SingleArray
     equations: EdgeEquations
     x: FloatArray
     threads: int | None
+
+    @property
+    def normals(self) -> FloatArray:
+        """Unit normals (H, W, 3) to compute with."""
+        return self.unit_normals.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera, depth_kind, in_blocks, pixel_grid
-from rayrelief.cameras.orthographic import Orthographic
-from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.orthographic import PIXEL_SIZES, Orthographic
+from rayrelief.cameras.pinhole import FOCAL_LENGTHS, Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.errors import CameraError
+from rayrelief.integration import integrate
 
 FOCAL = st.floats(20, 5000)
 CENTRE = st.floats(-50, 150)
@@ -111,3 +112,36 @@ def test_a_view_computes_rays_when_asked_and_keeps_them():
 def test_a_view_is_refused_at_once_for_another_image_size():
     with pytest.raises(CameraError, match=r"for 80x40 pixels .* has 40x80"):
         View.of(Pinhole.from_fov(60, 40, 80), 80, 40)
+
+
+@pytest.mark.parametrize("f", [1e-4, 2e8, np.inf])
+def test_a_focal_length_beyond_reason_is_refused(f):
+    with pytest.raises(CameraError, match=r"from 0\.001 to 1e\+08, in pixels"):
+        Pinhole(f, f, 1, 1)
+
+
+@pytest.mark.parametrize("f", FOCAL_LENGTHS)
+def test_a_slanted_plane_comes_back_at_the_limits_of_focal_lengths(f):
+    camera = Pinhole(f, f, 7.5, 5.5)
+    normal = np.array([0.3, -0.2, -1.0]) / np.linalg.norm([0.3, -0.2, -1.0])
+    depth = 1 / -(camera.rays(12, 16) @ normal)
+    mask = depth > 0
+    depth[~mask] = np.nan
+    result = integrate(np.broadcast_to(normal, (12, 16, 3)).copy(), camera, mask=mask)
+    found = result.depth / np.nanmedian(result.depth / depth)
+    relief = np.nanmax(depth) - np.nanmin(depth)
+    np.testing.assert_allclose(found[mask], depth[mask], atol=1e-6 * relief)
+
+
+@pytest.mark.parametrize("size", [1e-13, 1e13, 0, -1, np.nan])
+def test_a_pixel_size_beyond_reason_is_refused(size):
+    with pytest.raises(CameraError, match=r"from 1e-12 to 1e\+12"):
+        Orthographic(size)
+
+
+@pytest.mark.parametrize("size", PIXEL_SIZES)
+def test_a_slanted_plane_comes_back_at_the_limits_of_pixel_sizes(size):
+    normal = np.array([0.3, -0.2, -1.0]) / np.linalg.norm([0.3, -0.2, -1.0])
+    result = integrate(np.broadcast_to(normal, (12, 16, 3)).copy(), Orthographic(size))
+    slope = np.diff(result.depth, axis=1) / size
+    np.testing.assert_allclose(slope, 0.3, atol=1e-6)

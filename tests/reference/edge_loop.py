@@ -71,7 +71,7 @@ def ray_plane_edges(
         omega_eps = n_a[2] / (n_a @ tau_a)
         gamma = pixel_distance(a, b) / np.linalg.norm(tau_b - tau_a) * (n_a @ tau_a)
         if omega > 0:
-            edges.append(Edge(a, b, opposite, gamma, log_target(omega, omega_eps)))
+            edges.append(Edge(a, b, opposite, single(gamma), log_target(omega, omega_eps)))
     return edges
 
 
@@ -84,7 +84,7 @@ def bini_edges(
         f = pixel_distance(a, b) / np.linalg.norm(rays[b] - rays[a])
         gamma = f * (normals[a] @ rays[a])
         delta = f * (normals[a] @ (rays[b] - rays[a]))
-        edges.append(Edge(a, b, opposite, gamma, constant_target(delta / gamma)))
+        edges.append(Edge(a, b, opposite, single(gamma), constant_target(delta / gamma)))
     return edges
 
 
@@ -98,7 +98,7 @@ def orthographic_edges(
         o_m = (o_a + o_b) / 2
         smooth = n_a @ (o_m - o_a) / n_a[2] + n_b @ (o_b - o_m) / n_b[2]
         gamma = pixel_distance(a, b) / np.linalg.norm(o_b - o_a) * n_a[2]
-        edges.append(Edge(a, b, opposite, gamma, linear_target(smooth)))
+        edges.append(Edge(a, b, opposite, single(gamma), linear_target(smooth)))
     return edges
 
 
@@ -120,6 +120,11 @@ def linear_target(smooth: float) -> Callable[[float, float], float]:
 
 def constant_target(offset: float) -> Callable[[float, float], float]:
     return lambda difference, beta: offset
+
+
+def single(factor: float) -> float:
+    """Factors of equations are kept in single precision; their exponentials tell."""
+    return float(np.float32(factor))
 
 
 def pixel_distance(a: Pixel, b: Pixel) -> float:

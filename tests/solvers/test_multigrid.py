@@ -27,7 +27,7 @@ def random_system(
 ) -> Laplacian:
     """Symmetric conductances over so many orders of magnitude, one in ten exactly zero."""
     graph = pixel_graph(mask, connectivity)
-    conductance = np.zeros(graph.neighbours.shape)
+    conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     for d, a, b in graph.edges():
         if d % 2 == 0:
             drawn = 10 ** rng.uniform(-orders, 0, len(a)) * (rng.random(len(a)) > 0.1)
@@ -40,7 +40,7 @@ def cut_by_circles(side: int, weak: float) -> Laplacian:
     graph = pixel_graph(np.ones((side, side), dtype=bool))
     v, u = np.divmod(graph.pixels, side)
     inside = (u % 37 - 18) ** 2 + (v % 37 - 18) ** 2 < 200
-    conductance = np.zeros(graph.neighbours.shape)
+    conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     for d, a, b in graph.edges():
         conductance[d, a] = np.where(inside[a] == inside[b], 1.0, weak)
     return Laplacian(graph, conductance)
@@ -67,7 +67,7 @@ def test_aggregates_hold_together_by_strong_edges(seed, density, connectivity):
     rng = np.random.default_rng(seed)
     system = random_system(rng, random_mask(rng, 17, 19, density=density), connectivity)
     graph, conductance = system.graph, system.conductance
-    aggregates = aggregate(stencil(system, 1.0))
+    aggregates = aggregate(stencil(system))
     own = aggregates.of_node
     assert set(own) == set(range(aggregates.count))
     conductance = conductance.astype(np.float32)
@@ -84,7 +84,7 @@ def test_aggregates_hold_together_by_strong_edges(seed, density, connectivity):
 
 def test_aggregates_do_not_cross_discontinuities():
     system = cut_by_circles(111, 1e-3)
-    aggregates = aggregate(stencil(system, 1.0))
+    aggregates = aggregate(stencil(system))
     own = aggregates.of_node
     for d, a, b in system.graph.edges():
         across = system.conductance[d, a] < 1
@@ -97,7 +97,7 @@ def test_aggregates_do_not_cross_discontinuities():
 def test_the_coarse_energy_is_that_of_the_interpolation(seed, density, connectivity):
     rng = np.random.default_rng(seed)
     system = random_system(rng, random_mask(rng, 13, 14, density=density), connectivity)
-    rows = stencil(system, 1.0)
+    rows = stencil(system)
     aggregates = aggregate(rows)
     up = interpolation(rows, aggregates)
     down = transposed(up, aggregates.count)
@@ -112,10 +112,10 @@ def test_the_coarse_energy_is_that_of_the_interpolation(seed, density, connectiv
 
 def test_a_coupling_of_1e_minus_30_keeps_its_digits_on_coarse_levels():
     graph = pixel_graph(np.ones((1, 6), dtype=bool))
-    conductance = np.zeros(graph.neighbours.shape)
+    conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     conductance[0] = [1, 1, 1e-30, 1, 1, 0]
     conductance[1] = [0, 1, 1, 1e-30, 1, 1]
-    rows = stencil(Laplacian(graph, conductance), 1.0)
+    rows = stencil(Laplacian(graph, conductance))
     aggregates = aggregate(rows)
     assert aggregates.count == 2
     up = interpolation(rows, aggregates)
@@ -246,7 +246,7 @@ MASKS = {
 def test_pathological_masks(name, orders):
     graph = pixel_graph(MASKS[name])
     rng = np.random.default_rng(8)
-    conductance = np.zeros(graph.neighbours.shape)
+    conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     for d, a, b in graph.edges():
         if d % 2 == 0:
             conductance[d, a] = conductance[d ^ 1, b] = 10 ** rng.uniform(-orders, 0, len(a))
@@ -285,13 +285,13 @@ def test_the_limit_of_cycles_is_reported():
 
 @pytest.mark.parametrize("seed", [0, 2])
 def test_a_solve_that_went_astray_does_not_call_itself_solved(seed):
-    # Conductances over a hundred orders of magnitude: more than floats can tell apart.
+    # Conductances over all orders of magnitude that there are: more than sums can tell apart.
     rng = np.random.default_rng(seed)
     graph = pixel_graph(np.ones((150, 150), dtype=bool))
-    conductance = np.zeros(graph.neighbours.shape)
+    conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     for d, a, b in graph.edges():
         if d % 2 == 0:
-            conductance[d, a] = conductance[d ^ 1, b] = 10 ** rng.uniform(-100, 0, len(a))
+            conductance[d, a] = conductance[d ^ 1, b] = 10 ** rng.uniform(-37, 0, len(a))
     system = Laplacian(graph, conductance)
     rhs = system @ rng.normal(size=graph.size)
     solution = Multigrid(3e-3, max_steps=40).prepare(system).solve(rhs, np.zeros(graph.size))
@@ -320,8 +320,8 @@ def test_components_of_very_different_scale_are_solved_alike():
     mask = np.ones((60, 121), dtype=bool)
     mask[:, 60] = False
     graph = pixel_graph(mask)
-    scale = np.where(graph.component_of_node == 0, 1.0, 1e-60)
-    system = Laplacian(graph, graph.exists.astype(float) * scale)
+    scale = np.where(graph.component_of_node == 0, 1.0, 1e-30)
+    system = Laplacian(graph, (graph.exists * scale).astype(np.float32))
     rhs = system @ np.random.default_rng(4).normal(size=graph.size)
     solution = Multigrid(rtol=1e-6).prepare(system).solve(rhs, np.zeros(graph.size))
     assert solution.converged

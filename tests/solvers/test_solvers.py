@@ -46,7 +46,7 @@ def random_system(
     rng: np.random.Generator, graph: PixelGraph, orders_of_magnitude: float
 ) -> Laplacian:
     """Symmetric conductances, spread evenly over so many orders of magnitude."""
-    conductance = np.zeros(graph.neighbours.shape)
+    conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     for d, a, b in graph.edges():
         if d % 2 == 0:
             conductance[d, a] = 10 ** rng.uniform(-orders_of_magnitude, 0, len(a))
@@ -185,7 +185,7 @@ def test_isolated_pixels_keep_their_start(solver):
 @solvers
 def test_conductances_of_zero_split_a_component(solver):
     graph = pixel_graph(np.ones((1, 6), dtype=bool))
-    conductance = np.zeros(graph.neighbours.shape)
+    conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     conductance[0] = [1, 1, 0, 1, 1, 0]
     conductance[1] = [0, 1, 1, 0, 1, 1]
     expected = np.array([0.0, 1.0, 2.0, 5.0, 3.0, 4.0])

@@ -13,6 +13,8 @@ from rayrelief.cameras.base import Camera, pixel_grid
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
+PIXEL_SIZES = (1e-12, 1e12)  # beyond them squares leave the range of single precision
+
 
 @dataclass(frozen=True)
 class Orthographic(Camera):
@@ -33,10 +35,11 @@ class Orthographic(Camera):
     central: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.pixel_size) and self.pixel_size > 0):
+        smallest, largest = PIXEL_SIZES
+        if not smallest <= self.pixel_size <= largest:
             raise CameraError(
                 f"a pixel size of {self.pixel_size}",
-                expected="a positive number, in the unit of the depth",
+                expected=f"a number from {smallest:g} to {largest:g}, in the unit of the depth",
                 remedy="Leave it at 1 to get the depth in pixels",
             )
         if not (math.isfinite(self.cx) and math.isfinite(self.cy)):

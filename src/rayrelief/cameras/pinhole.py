@@ -13,6 +13,9 @@ from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES, Camera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
+# Pixels. Beyond them neighbouring rays are parallel, or at right angles, to the digits of floats.
+FOCAL_LENGTHS = (1e-3, 1e8)
+
 
 @dataclass(frozen=True)
 class Pinhole(Camera):
@@ -86,7 +89,7 @@ class Pinhole(Camera):
 
 
 def check_intrinsics(fx: float, fy: float, cx: float, cy: float) -> None:
-    """Raise CameraError unless the focal lengths are positive and everything is finite."""
+    """Raise CameraError unless the focal lengths are within reason and everything is finite."""
     for name, value in (("fx", fx), ("fy", fy), ("cx", cx), ("cy", cy)):
         if not isinstance(value, Real):
             raise CameraError(
@@ -94,11 +97,15 @@ def check_intrinsics(fx: float, fy: float, cx: float, cy: float) -> None:
                 expected="a number, in pixels",
                 remedy="Check the camera matrix",
             )
-    if not (math.isfinite(fx) and math.isfinite(fy) and fx > 0 and fy > 0):
+    shortest, longest = FOCAL_LENGTHS
+    if not (shortest <= fx <= longest and shortest <= fy <= longest):
+        parallel = max(fx, fy) > longest
         raise CameraError(
             f"focal lengths fx = {fx}, fy = {fy}",
-            expected="two positive numbers, in pixels",
-            remedy="Check the camera matrix and its units",
+            expected=f"two numbers from {shortest:g} to {longest:g}, in pixels",
+            remedy="Rays that are as good as parallel are those of an Orthographic camera"
+            if parallel
+            else "Check the camera matrix and its units",
         )
     if not (math.isfinite(cx) and math.isfinite(cy)):
         raise CameraError(

@@ -10,6 +10,7 @@ from rayrelief.formulation.edge_equations import (
     EdgeEquations,
     dot,
     edge_blocks,
+    empty_factors,
     empty_terms,
     node_blocks,
     pixels_per_ray,
@@ -22,13 +23,13 @@ def central_equations(graph: PixelGraph, normals: FloatArray, rays: FloatArray) 
 
     gamma = f n_a.tau_a and delta = f n_a.(tau_b - tau_a) with f = |u_b - u_a| / |tau_b - tau_a|.
     """
-    offset, gamma = empty_terms(graph), empty_terms(graph)
+    offset, gamma = empty_terms(graph), empty_factors(graph)
     for edge in edge_blocks(graph, normals, rays):
         step = edge.r_b - edge.r_a
         focal = pixels_per_ray(graph.steps[edge.direction], step)  # 0 where there is no edge
         at = edge.direction, edge.nodes
-        gamma[at] = focal * dot(edge.n_a, edge.r_a)
-        offset[at] = _offset(focal * dot(edge.n_a, step), gamma[at])
+        factor = focal * dot(edge.n_a, edge.r_a)
+        gamma[at], offset[at] = factor, _offset(focal * dot(edge.n_a, step), factor)
     return EdgeEquations(graph, offset, gamma, gamma, "log-depth")
 
 
@@ -39,15 +40,15 @@ def printed_pinhole_equations(
 
     gamma = n_ax (u_a - cx) + n_ay (v_a - cy) + n_az f, with f = fx along u and fy along v.
     """
-    offset, gamma = empty_terms(graph), empty_terms(graph)
+    offset, gamma = empty_terms(graph), empty_factors(graph)
     for nodes, here in node_blocks(graph):
         v, u = np.divmod(graph.pixels[nodes], graph.shape[1])
         n_x, n_y, n_z = normals[nodes].T
         for d, (du, dv) in enumerate(graph.steps):
             focal = camera.fx if dv == 0 else camera.fy
             factor = n_x * (u - camera.cx) + n_y * (v - camera.cy) + n_z * focal
-            gamma[d, nodes] = np.where(graph.neighbours[d, nodes] != here, factor, 0.0)
-            offset[d, nodes] = _offset(du * n_x + dv * n_y, gamma[d, nodes])
+            factor[graph.neighbours[d, nodes] == here] = 0.0
+            gamma[d, nodes], offset[d, nodes] = factor, _offset(du * n_x + dv * n_y, factor)
     return EdgeEquations(graph, offset, gamma, gamma, "log-depth")
 
 
@@ -55,13 +56,13 @@ def orthographic_equations(
     graph: PixelGraph, normals: FloatArray, origins: FloatArray
 ) -> EdgeEquations:
     """Equations for depth along parallel rays that start at origins (N, 3) with normals (N, 3)."""
-    offset, gamma = empty_terms(graph), empty_terms(graph)
+    offset, gamma = empty_terms(graph), empty_factors(graph)
     for edge in edge_blocks(graph, normals, origins):
         step = edge.r_b - edge.r_a
         focal = pixels_per_ray(graph.steps[edge.direction], step, coincident=0.0)
         at = edge.direction, edge.nodes
-        gamma[at] = focal * edge.n_a[:, 2]
-        offset[at] = _offset(focal * dot(edge.n_a, step), gamma[at])
+        factor = focal * edge.n_a[:, 2]
+        gamma[at], offset[at] = factor, _offset(focal * dot(edge.n_a, step), factor)
     return EdgeEquations(graph, offset, gamma, gamma, "depth")
 
 

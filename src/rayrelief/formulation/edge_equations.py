@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import IndexArray, PixelGraph
 
 COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
 BLOCK = 1 << 13  # nodes whose edges are evaluated at a time: their vectors stay in the cache
 
 Unknown = Literal["log-depth", "depth"]
+_Terms = TypeVar("_Terms", FloatArray, SingleArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,8 @@ class EdgeEquations:
     offset
         (D, N) what x[a] - x[b] is on a continuous surface: log(omega), or delta / gamma.
     gamma
-        (D, N) factor of the equation in the cost.
+        (D, N) factor of the equation in the cost. It weighs, and says nothing of the surface:
+        single precision is enough.
     gamma_weight
         (D, N) factor of the difference in the bilateral weights.
     unknown
@@ -45,8 +47,8 @@ class EdgeEquations:
 
     graph: PixelGraph
     offset: FloatArray
-    gamma: FloatArray
-    gamma_weight: FloatArray
+    gamma: SingleArray
+    gamma_weight: SingleArray
     unknown: Unknown
     left_out: int = 0
 
@@ -118,6 +120,11 @@ def empty_terms(graph: PixelGraph) -> FloatArray:
     return np.empty((len(graph.steps), graph.size))
 
 
+def empty_factors(graph: PixelGraph) -> SingleArray:
+    """Room for the factor of each directed edge, (D, N)."""
+    return np.empty((len(graph.steps), graph.size), dtype=np.float32)
+
+
 def pixels_per_ray(
     step: tuple[int, int], apart: FloatArray, coincident: float = COINCIDENT
 ) -> FloatArray:
@@ -146,8 +153,8 @@ def _by_component(vectors: FloatArray) -> FloatArray:
     return np.asfortranarray(vectors)
 
 
-def _kept(values: FloatArray, order: IndexArray, keep: BoolArray) -> FloatArray:
+def _kept(values: _Terms, order: IndexArray, keep: BoolArray) -> _Terms:
     kept = np.empty_like(values)
     for d, row in enumerate(values):
-        kept[d] = np.where(keep[d], row[order], 0.0)
+        kept[d] = np.where(keep[d], row[order], 0)
     return kept

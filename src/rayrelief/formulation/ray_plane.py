@@ -11,12 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import (
     EdgeEquations,
     dot,
     edge_blocks,
+    empty_factors,
     empty_terms,
     pixels_per_ray,
 )
@@ -114,7 +115,7 @@ def central_equations(
     weight_constant
         gamma in the bilateral weights: this constant times n.tau; None for the full f n.tau.
     """
-    log_omega, gamma = empty_terms(graph), empty_terms(graph)
+    log_omega, gamma = empty_terms(graph), empty_factors(graph)
     gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
     for edge in edge_blocks(graph, normals, rays):
         ends = edge.n_a, edge.n_b, edge.r_a, edge.r_b
@@ -144,7 +145,7 @@ def orthographic_equations(
 
     z_a - z_b = n_a.(o_m - o_a) / (n_a.d) + n_b.(o_b - o_m) / (n_b.d), d = (0, 0, 1).
     """
-    offset, gamma = empty_terms(graph), empty_terms(graph)
+    offset, gamma = empty_terms(graph), empty_factors(graph)
     gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
     axis = np.array([0.0, 0.0, 1.0])
     for edge in edge_blocks(graph, normals, origins):
@@ -165,8 +166,8 @@ def orthographic_equations(
 
 
 def _room_for_weights(
-    gamma: FloatArray, cost_factor: CostFactor, weight_constant: float | None
-) -> FloatArray:
+    gamma: SingleArray, cost_factor: CostFactor, weight_constant: float | None
+) -> SingleArray:
     """Gamma itself where the weights use the same, else an array like it."""
     same = cost_factor == "full" and weight_constant is None
     return gamma if same else np.empty_like(gamma)

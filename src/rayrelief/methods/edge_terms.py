@@ -83,22 +83,26 @@ def normal_equations(
     They take over the arrays of equations that are ``done`` with.
     """
     shape = equations.offset.shape
-    conductance = np.empty(shape) if done is None else done.system.conductance
+    conductance = np.empty(shape, dtype=np.float32) if done is None else done.system.conductance
     rhs = np.empty(x.size) if done is None else done.rhs
-    flux = np.empty(shape)
-    energies = np.empty((x.size + BLOCK - 1) // BLOCK)
-    _weighted_edges(
-        equations.graph.neighbours,
-        equations.offset,
-        equations.gamma,
-        equations.gamma_weight,
-        x,
-        *_settings(equations, model),
-        conductance,
-        flux,
-        energies,
-    )
-    _join_opposite(equations.graph.neighbours, conductance, flux, rhs)
+    rhs[:] = 0.0
+    flux = np.empty((2, x.size))
+    energies = np.zeros((x.size + BLOCK - 1) // BLOCK)
+    for d in range(0, len(conductance), 2):
+        pair = slice(d, d + 2)  # opposite directions: what one weight depends on
+        neighbours = equations.graph.neighbours[pair]
+        _weighted_edges(
+            neighbours,
+            equations.offset[pair],
+            equations.gamma[pair],
+            equations.gamma_weight[pair],
+            x,
+            *_settings(equations, model),
+            conductance[pair],
+            flux,
+            energies,
+        )
+        _join_opposite(neighbours, conductance[pair], flux, rhs)
     energy = float(np.cumsum(energies)[-1]) if x.size else 0.0  # in order: cumsum has no choice
     return NormalEquations(Laplacian(equations.graph, conductance), rhs, energy)
 
@@ -197,7 +201,7 @@ def _weighted_edges(
     flux: Any,
     energies: Any,
 ) -> None:
-    """w gamma^2 and w gamma^2 target of each directed edge."""
+    """w gamma^2 and w gamma^2 target of each directed edge; their energy is added."""
     directions, nodes = offset.shape
     for block in prange(len(energies)):
         lo = block * BLOCK
@@ -231,7 +235,7 @@ def _weighted_edges(
                 f[i] = c[i] * t[i]
             for i in range(hi - lo):
                 energy += terms[i]
-        energies[block] = energy
+        energies[block] += energy
 
 
 @njit(inline="always", error_model="numpy")
@@ -285,26 +289,27 @@ def _terms_of_block(
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> None:
-    """Add up the two directions of every edge in place, and the flux into every node."""
-    directions, nodes = conductance.shape
+    """Add up the two directions of every edge in place; their flux is added to every node.
+
+    The flux follows the rounded conductance: rounding changes the weight of an equation, and not
+    what it says.
+    """
+    nodes = len(rhs)
     blocks = (nodes + BLOCK - 1) // BLOCK
+    towards, c_there, c_back = neighbours[0], conductance[0], conductance[1]
+    f_there, f_back = flux[0], flux[1]
     for block in prange(blocks):
         lo, hi = np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, nodes))
-        for d in range(0, directions, 2):
-            towards, c_there, c_back = neighbours[d], conductance[d], conductance[d + 1]
-            f_there, f_back = flux[d], flux[d + 1]
-            for a in range(lo, hi):
-                b = towards[a]
-                if b != a:  # else a missing edge: its opposite slot may be a real one
-                    both = c_there[a] + c_back[b]
-                    net = f_there[a] - f_back[b]
-                    c_there[a], c_back[b] = both, both
-                    f_there[a], f_back[b] = net, -net
+        for a in range(lo, hi):
+            b = towards[a]
+            if b != a:  # else a missing edge: its opposite slot may be a real one
+                exact = np.float64(c_there[a]) + np.float64(c_back[b])
+                both = np.float32(exact)
+                net = (f_there[a] - f_back[b]) * (both / exact) if exact > 0.0 else 0.0
+                c_there[a], c_back[b] = both, both
+                f_there[a], f_back[b] = net, -net
     for block in prange(blocks):
-        lo, hi = block * BLOCK, min((block + 1) * BLOCK, nodes)
-        total = rhs[lo:hi]
-        total[:] = flux[0, lo:hi]
-        for d in range(1, directions):
-            part = flux[d, lo:hi]
-            for i in range(hi - lo):
-                total[i] += part[i]
+        first, end = block * BLOCK, min((block + 1) * BLOCK, nodes)
+        total, there, back = rhs[first:end], f_there[first:end], f_back[first:end]
+        for i in range(end - first):
+            total[i] += there[i] + back[i]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
 
 WINDOW = 8  # iterations, after which the surface is compared with where it was
@@ -123,7 +123,7 @@ def _squares(starts: Any, new: Any, old: Any) -> Any:
     return moved, relief, largest
 
 
-def remembered(graph: PixelGraph, x: FloatArray) -> npt.NDArray[np.float32]:
+def remembered(graph: PixelGraph, x: FloatArray) -> SingleArray:
     """x without each component's mean, in single precision: enough to compare with."""
     centred = np.empty(len(x), dtype=np.float32)
     _centre(graph.starts, x, centred)

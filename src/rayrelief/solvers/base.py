@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph
 
@@ -23,10 +23,11 @@ class Laplacian:
         Nodes sorted by component; the constant of each component is free.
     conductance
         (D, N), symmetric: the same value on (d, a) and on its opposite edge; 0 on missing edges.
+        Single precision is enough for weights, and half of what a large system would take.
     """
 
     graph: PixelGraph
-    conductance: FloatArray
+    conductance: SingleArray
 
     def __matmul__(self, x: FloatArray) -> FloatArray:
         """Apply to x (N,): the obvious version, for residuals and tests."""

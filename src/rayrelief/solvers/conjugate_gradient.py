@@ -53,7 +53,7 @@ class ConjugateGradient:
         self, system: Laplacian, previous: PreparedSolver | None = None
     ) -> _PreparedConjugateGradient:
         """Build the preconditioner."""
-        diagonal = system.conductance.sum(axis=0)
+        diagonal = system.conductance.sum(axis=0, dtype=np.float64)
         inverse = 1.0 / np.maximum(diagonal, self.diagonal_floor)
         return _PreparedConjugateGradient(self, system, inverse)
 

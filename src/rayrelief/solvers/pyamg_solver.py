@@ -96,7 +96,7 @@ class _PreparedPyAMG:
         system, order = self.parts.system, self.parts.order
         starts = system.graph.starts
         x, b = start[order], rhs[order]
-        diagonal = system.conductance.sum(axis=0)
+        diagonal = system.conductance.sum(axis=0, dtype=np.float64)
         inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
         rtol = self.recipe.rtol * tighten
         limits = np.sqrt(residual_limits(starts, b, x, inverse, 1.0, rtol))

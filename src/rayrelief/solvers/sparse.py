@@ -112,7 +112,7 @@ def csr_matrix(system: Laplacian) -> Any:
 
     size = system.graph.size
     nodes = np.arange(size, dtype=np.int32)
-    rows, columns, values = [nodes], [nodes], [system.conductance.sum(axis=0)]
+    rows, columns, values = [nodes], [nodes], [system.conductance.sum(axis=0, dtype=np.float64)]
     for d, a, b in system.graph.edges():
         rows.append(nodes[a])
         columns.append(nodes[b])

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration import read_camera, write_camera
-from rayrelief.cameras.orthographic import Orthographic
-from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.orthographic import PIXEL_SIZES, Orthographic
+from rayrelief.cameras.pinhole import FOCAL_LENGTHS, Pinhole
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import CameraError, FileError
 
 ANY = st.floats(allow_nan=False, allow_infinity=False)
-POSITIVE = st.floats(min_value=5e-324, allow_infinity=False)
+FOCAL = st.floats(*FOCAL_LENGTHS)
 SIZE = st.none() | st.tuples(st.integers(1, 10_000), st.integers(1, 10_000))
 CAMERAS = st.one_of(
-    st.builds(Pinhole, POSITIVE, POSITIVE, ANY, ANY, SIZE),
-    st.builds(BrownConrady, POSITIVE, POSITIVE, *[ANY] * 10, SIZE),
-    st.builds(Orthographic, POSITIVE, ANY, ANY),
+    st.builds(Pinhole, FOCAL, FOCAL, ANY, ANY, SIZE),
+    st.builds(BrownConrady, FOCAL, FOCAL, *[ANY] * 10, SIZE),
+    st.builds(Orthographic, st.floats(*PIXEL_SIZES), ANY, ANY),
 )
 
 

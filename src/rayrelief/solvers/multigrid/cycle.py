@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.solvers.base import Laplacian
 from rayrelief.solvers.kernels import FUSED
 from rayrelief.solvers.multigrid.aggregation import aggregate
@@ -31,7 +31,7 @@ BLOCK = 1024  # rows
 SERIAL = 16384  # rows; fewer do not pay for waking another thread
 
 
-Masses = npt.NDArray[np.float32]  # the diagonals that a node stands for on the finest level
+Masses = SingleArray  # the diagonals that a node stands for on the finest level
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +77,11 @@ class CoarseLevels:
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """The finest way down and up, and the coarse levels in between.
-
-    Coarse conductances are over ``scale``, the largest one of the component on the finest level;
-    (nodes of the first coarse level,), or one for all.
-    """
+    """The finest way down and up, and the coarse levels in between."""
 
     down: Transfer
     up: Transfer
     levels: CoarseLevels
-    scale: FloatArray | float
 
     @classmethod
     def of(cls, system: Laplacian) -> Hierarchy:
@@ -95,12 +90,8 @@ class Hierarchy:
         The last level then has one node for each component (one that floats do not split): nothing
         is due to a free constant.
         """
-        graph = system.graph
-        largest = np.maximum.reduceat(system.conductance.max(axis=0), graph.starts[:-1])
-        largest[~(largest > 0)] = 1.0
-        one = graph.component_count == 1
-        rows = stencil(system, float(largest[0]) if one else largest[graph.component_of_node])
-        mass = rows.conductance.reshape(-1, rows.size).sum(axis=0)
+        rows = stencil(system)
+        mass = system.conductance.sum(axis=0)
         down, up, rows, mass = _next_level(rows, mass)
         matrices, masses, downs, ups = [rows], [mass], [], []
         while len(matrices) < MAX_LEVELS and (rows.conductance > 0).any():
@@ -110,17 +101,12 @@ class Hierarchy:
             downs.append(next_down)
             ups.append(next_up)
         del rows
-        scale: FloatArray | float = float(largest[0])
-        if not one:
-            scale = np.empty(matrices[0].size)
-            scale[up.column[up.start[:-1]]] = largest[graph.component_of_node]
-        return cls(down, up, _stacked(matrices, masses, downs, ups), scale)
+        return cls(down, up, _stacked(matrices, masses, downs, ups))
 
     def correct(self, residual: FloatArray, x: FloatArray) -> None:
         """Add to x (N,) the coarse correction for a residual (N,)."""
         levels, coarse = self.levels, len(self.down.start) - 1
         _transfer(*self.down.arrays, residual, levels.rhs, coarse, False)
-        levels.rhs[:coarse] /= self.scale
         levels.correct()
         _transfer(*self.up.arrays, levels.x, x, len(x), True)
 

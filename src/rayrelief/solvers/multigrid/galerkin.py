@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import get_thread_id, njit, prange
 
+from rayrelief.conventions import SingleArray
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
 from rayrelief.solvers.multigrid.rows import Rows
@@ -27,7 +28,7 @@ class Transfer:
 
     start: npt.NDArray[np.int32]
     column: npt.NDArray[np.uint32]
-    weight: npt.NDArray[np.float32]
+    weight: SingleArray
 
     @property
     def arrays(self) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import SingleArray
 from rayrelief.solvers.base import Laplacian
 
 
@@ -37,7 +37,7 @@ class Rows:
     size: int
     start: npt.NDArray[np.int32]
     column: npt.NDArray[np.uint32]
-    conductance: npt.NDArray[np.float32]
+    conductance: SingleArray
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -45,13 +45,11 @@ class Rows:
         return self.start, self.column, self.conductance
 
 
-def stencil(system: Laplacian, scale: FloatArray | float) -> Rows:
-    """A system on the pixel graph as rows, with conductances over a scale, (N,) or one for all."""
-    conductance = np.empty(system.conductance.shape, dtype=np.float32)
-    np.divide(system.conductance, scale, out=conductance, casting="same_kind")
+def stencil(system: Laplacian) -> Rows:
+    """A system on the pixel graph as rows; nothing is copied."""
     return Rows(
         system.graph.size,
         np.empty(0, dtype=np.int32),
         system.graph.neighbours.reshape(-1),
-        conductance.reshape(-1),
+        system.conductance.reshape(-1),
     )
