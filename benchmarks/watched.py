@@ -12,8 +12,6 @@ import rayrelief
 from rayrelief.conventions import FloatArray
 from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, Solver
 
-NEVER = 1e-300  # a tolerance that is not reached
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -89,7 +87,7 @@ class _PreparedWatched:
 def problems_of(scene: rayrelief.Scene, iterations: Collection[int]) -> dict[int, Problem]:
     """Systems that RayPlane meets in these outer iterations, even if it would stop before."""
     watch = Watched(rayrelief.RayPlane().solver, iterations)
-    method = rayrelief.RayPlane(solver=watch, max_iterations=max(iterations), tolerance=NEVER)
+    method = rayrelief.RayPlane(solver=watch, max_iterations=max(iterations), tolerance=None)
     rayrelief.integrate(
         scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
     )

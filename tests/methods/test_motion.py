@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rayrelief.graph import pixel_graph
@@ -39,6 +39,7 @@ def path(positions, tolerance=1e-6):
     return motion
 
 
+@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     scale=st.floats(1e-3, 1e3),

@@ -13,10 +13,10 @@ from numba import njit
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
 
-WINDOW = 8  # iterations, after which the surface is compared with where it was
+WINDOW = 6  # iterations, after which the surface is compared with where it was
 # A surface wanders to and fro if over a window, and in the last step, it has moved by no more than
 # this fraction of its relief, and over the window by no more than this many of its usual steps; a
-# random walk would move by 2.8 of them.
+# random walk would move by 2.4 of them.
 WANDERING = 0.02
 STEPS = 1.5
 UNDER_WAY = 0.2  # of the relief, over a window
@@ -88,8 +88,8 @@ class Motion:
 
     @property
     def under_way(self) -> bool:
-        """Whether the last window, or the last iteration of a short run, moved the surface far."""
-        drift = self.changes[-1] if len(self.changes) < WINDOW else self._drift
+        """Whether the last window moved the surface far; before the second, the last iteration."""
+        drift = self.changes[-1] if len(self.changes) < 2 * WINDOW else self._drift
         return self._tolerance is not None and drift > UNDER_WAY
 
 
