@@ -31,12 +31,16 @@ STEPS: dict[Connectivity, tuple[tuple[int, int], ...]] = {
     "diagonal": _DIAGONAL,
     8: _STRAIGHT + _DIAGONAL,
 }
+STRIP = 512  # columns
 MOST_PIXELS = 2**31 - 1  # their indices are kept in 32 bits, with a sign
 
 
 @dataclass(frozen=True, eq=False)
 class PixelGraph:
-    """Pixels of a mask as nodes, sorted by connected component, row by row within each.
+    """Pixels of a mask as nodes, sorted by connected component, strip by strip within each.
+
+    Strips are ``STRIP`` columns wide, and go row by row: neighbours above and below each other are
+    then near each other in memory, however wide the image.
 
     Attributes
     ----------
@@ -90,7 +94,8 @@ class PixelGraph:
     def gather(self, image: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
         """Values of an image (H, W, ...) at the nodes, (N, ...); read-only where not a copy."""
         rows = image.reshape(-1, *image.shape[2:])
-        if self.component_count == 1 and self.size == len(rows):  # all pixels, row by row
+        all_pixels = self.component_count == 1 and self.size == len(rows)
+        if all_pixels and self.shape[1] <= STRIP:  # row by row
             rows = rows.view()
             rows.flags.writeable = False
             return rows
@@ -169,16 +174,17 @@ def _sorted_by_component(
 
 @njit(cache=True)
 def _join_pixels(mask: Any, steps: Any, pixels: Any, neighbours: Any) -> None:
-    """Number the pixels of a mask row by row, and find the neighbours of each."""
+    """Number the pixels of a mask strip by strip, and find the neighbours of each."""
     height, width = mask.shape
     numbers = np.empty((height, width), dtype=np.uint32)
     count = 0
-    for v in range(height):
-        for u in range(width):
-            if mask[v, u]:
-                numbers[v, u] = count
-                pixels[count] = v * width + u
-                count += 1
+    for left in range(0, width, STRIP):
+        for v in range(height):
+            for u in range(left, min(left + STRIP, width)):
+                if mask[v, u]:
+                    numbers[v, u] = count
+                    pixels[count] = v * width + u
+                    count += 1
     for v in range(height):
         for u in range(width):
             if mask[v, u]:

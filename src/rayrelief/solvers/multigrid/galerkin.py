@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,11 +44,11 @@ def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
     weak edges join stays apart, except those of nodes that have no strong edge at all.
     """
     longest = len(rows.column) // rows.size if len(rows.start) == 0 else np.diff(rows.start).max()
-    column = np.empty((rows.size, 1 + longest), dtype=np.uint32)
-    weight = np.empty((rows.size, 1 + longest), dtype=np.float32)
-    count = np.empty(rows.size, dtype=np.int32)
-    _interpolate(*rows.arrays, aggregates.strong, aggregates.of_node, column, weight, count)
-    return Transfer(*_packed(column, weight, count))
+
+    def fill(*part: Any) -> None:
+        _interpolate(*rows.arrays, aggregates.strong, aggregates.of_node, *part)
+
+    return Transfer(*_compressed(rows.size, 1 + int(longest), fill))
 
 
 def transposed(transfer: Transfer, columns: int) -> Transfer:
@@ -70,30 +71,52 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     threads = min(available, MOST_THREADS)
     fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
     coarse_place = np.full((threads, size), -1, dtype=np.int32)
-    factors = (*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place)
+
+    def fill(*part: Any) -> None:
+        _multiply(*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place, *part)
+
     numba.set_num_threads(threads)
     try:
-        parts = [_part(factors, lo, min(lo + PART, size)) for lo in range(0, size, PART)]
+        return Rows(size, *_compressed(size, CAPACITY, fill))
     finally:
         numba.set_num_threads(available)
-    counts, columns, conductances = zip(*parts, strict=True)
+
+
+def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[Any, Any, Any]:
+    """Compressed rows (start, column, value), filled and packed some at a time.
+
+    ``fill(first, column, value, count)`` writes rows from the first one on into arrays with room
+    for so many entries each, and how many there are; of a row that is too long only that.
+    """
     start = np.zeros(size + 1, dtype=np.int32)
-    np.cumsum(np.concatenate(counts), out=start[1:])
-    return Rows(size, start, np.concatenate(columns), np.concatenate(conductances))
+    columns, values = [], []
+    count = np.empty(min(PART, size), dtype=np.int32)
+    column, value = _room(len(count), capacity)
+    for lo in range(0, size, PART):
+        length = min(PART, size - lo)
+        while True:
+            fill(lo, column[:length], value[:length], count[:length])
+            longest = int(count[:length].max())
+            if longest <= column.shape[1]:
+                break
+            column, value = _room(len(count), longest)
+        ends = np.cumsum(count[:length], out=start[lo + 1 : lo + length + 1])
+        packed = np.empty(ends[-1], dtype=np.uint32), np.empty(ends[-1], dtype=np.float32)
+        _pack(column[:length], value[:length], ends, *packed)
+        ends += start[lo]
+        columns.append(packed[0])
+        values.append(packed[1])
+    if len(columns) == 1:
+        return start, columns[0], values[0]
+    joined = np.concatenate(columns)
+    columns.clear()
+    return start, joined, np.concatenate(values)
 
 
-def _part(factors: tuple[Any, ...], lo: int, hi: int) -> tuple[Any, Any, Any]:
-    """Rows lo..hi of the product: their lengths, columns and conductances."""
-    count = np.empty(hi - lo, dtype=np.int32)
-    capacity = CAPACITY
-    while True:
-        column = np.empty((hi - lo, capacity), dtype=np.uint32)
-        conductance = np.empty((hi - lo, capacity), dtype=np.float32)
-        _multiply(*factors, lo, column, conductance, count)
-        longest = int(count.max())
-        if longest <= capacity:
-            return count, *_packed(column, conductance, count)[1:]
-        capacity = longest
+def _room(rows: int, capacity: int) -> tuple[npt.NDArray[np.uint32], SingleArray]:
+    """Arrays for the columns and values of so many rows."""
+    shape = (rows, capacity)
+    return np.empty(shape, dtype=np.uint32), np.empty(shape, dtype=np.float32)
 
 
 @njit(cache=True, parallel=True)
@@ -103,16 +126,18 @@ def _interpolate(
     conductance: Any,
     strong: Any,
     of_node: Any,
+    begin: int,
     column: Any,
     weight: Any,
     count: Any,
 ) -> None:
-    """Aggregates and their weights in each row, and how many there are."""
+    """Aggregates and their weights in each row from ``begin`` on, and how many there are."""
     size, total = len(of_node), len(row_column)
-    for block in prange((size + BLOCK - 1) // BLOCK):
-        for i in range(block * BLOCK, min((block + 1) * BLOCK, size)):
+    for block in prange((len(count) + BLOCK - 1) // BLOCK):
+        for n in range(block * BLOCK, min((block + 1) * BLOCK, len(count))):
+            i = begin + n
             first, end, step = entries(row_start, i, size, total)
-            found, share = column[i], weight[i]
+            found, share = column[n], weight[n]
             found[0], share[0] = of_node[i], 0.0
             length, strength = 1, 0.0
             for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
@@ -126,7 +151,7 @@ def _interpolate(
                     found[k], share[k] = aggregate, 0.0
                     length += 1
                 share[k] += conductance[e]
-            count[i] = length
+            count[n] = length
             if strength > 0.0:
                 for k in range(length):
                     share[k] *= SMOOTHING / strength
@@ -242,21 +267,12 @@ def _longer(array: Any, used: int, length: int) -> Any:
     return longer
 
 
-def _packed(column: Any, value: Any, count: Any) -> tuple[Any, Any, Any]:
-    """Compressed rows of rows with room to spare: start, column, value."""
-    start = np.zeros(len(count) + 1, dtype=np.int32)
-    np.cumsum(count, out=start[1:])
-    packed = np.empty(start[-1], dtype=np.uint32), np.empty(start[-1], dtype=np.float32)
-    _pack(column, value, start, *packed)
-    return start, *packed
-
-
 @njit(cache=True, parallel=True)
-def _pack(column: Any, value: Any, start: Any, packed_column: Any, packed_value: Any) -> None:
+def _pack(column: Any, value: Any, ends: Any, packed_column: Any, packed_value: Any) -> None:
     """Leave out the room that rows did not use."""
     size = len(column)
     for block in prange((size + BLOCK - 1) // BLOCK):
         for i in range(block * BLOCK, min((block + 1) * BLOCK, size)):
-            lo, hi = start[i], start[i + 1]
+            lo, hi = ends[i - 1] if i > 0 else 0, ends[i]
             packed_column[lo:hi] = column[i, : hi - lo]
             packed_value[lo:hi] = value[i, : hi - lo]
