@@ -71,7 +71,7 @@ def _aggregate(rows: Rows, blocks: int) -> Aggregates:
     _attach(*rows.arrays, strong, bounds, label, attached)
     _attach_lonely(*rows.arrays, strong, bounds, attached, label)
     _group_rest(*rows.arrays, strong, bounds, label)
-    count = int(_number(bounds, label, attached))
+    count = int(_number(bounds, label, np.empty_like(label), attached))
     return Aggregates(count, attached, strong)
 
 
@@ -205,8 +205,11 @@ def _group_rest(
 
 
 @njit(cache=True, parallel=True)
-def _number(bounds: Any, label: Any, of_node: Any) -> Any:
-    """Number the roots in the order of the nodes; returns how many there are."""
+def _number(bounds: Any, label: Any, number: Any, of_node: Any) -> Any:
+    """Number the roots in the order of the nodes; returns how many there are.
+
+    ``number`` is room to work in, given because the system backs large arrays of numpy better.
+    """
     blocks = len(bounds) - 1
     begin = np.zeros(blocks + 1, dtype=np.int64)
     for block in prange(blocks):
@@ -216,7 +219,6 @@ def _number(bounds: Any, label: Any, of_node: Any) -> Any:
         begin[block + 1] = roots
     for block in range(blocks):
         begin[block + 1] += begin[block]
-    number = np.empty(len(label), dtype=np.uint32)
     for block in prange(blocks):
         next_root = begin[block]
         for i in range(bounds[block], bounds[block + 1]):

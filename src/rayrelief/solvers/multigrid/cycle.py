@@ -103,7 +103,7 @@ class Hierarchy:
         del rows
         return cls(down, up, _stacked(matrices, masses, downs, ups))
 
-    def correct(self, residual: SingleArray, x: SingleArray) -> None:
+    def correct(self, residual: FloatArray, x: FloatArray) -> None:
         """Add to x (N,) the coarse correction for a residual (N,)."""
         levels, coarse = self.levels, len(self.down.start) - 1
         _transfer(*self.down.arrays, residual, levels.rhs, coarse, False)

@@ -20,7 +20,8 @@ SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
 BLOCK = 512  # rows
 CAPACITY = 24  # entries of a coarse row: enough nearly always, since rows have 9 to 13 on average
 MOST_THREADS = 4  # of a product: each takes five bytes a node
-PART = 1 << 16  # rows that are multiplied at a time, with room for CAPACITY entries each
+PART = 1 << 16  # rows that are filled at a time
+MORE = 1.2  # times the entries that the first rows suggest
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,33 +90,35 @@ def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[An
     for so many entries each, and how many there are; of a row that is too long only that.
     """
     start = np.zeros(size + 1, dtype=np.int32)
-    columns, values = [], []
+    packed = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
     count = np.empty(min(PART, size), dtype=np.int32)
-    column, value = _room(len(count), capacity)
+    rows = _room((len(count), capacity))
     for lo in range(0, size, PART):
         length = min(PART, size - lo)
         while True:
-            fill(lo, column[:length], value[:length], count[:length])
+            part = tuple(array[:length] for array in rows)
+            fill(lo, *part, count[:length])
             longest = int(count[:length].max())
-            if longest <= column.shape[1]:
+            if longest <= rows[0].shape[1]:
                 break
-            column, value = _room(len(count), longest)
-        ends = np.cumsum(count[:length], out=start[lo + 1 : lo + length + 1])
-        packed = np.empty(ends[-1], dtype=np.uint32), np.empty(ends[-1], dtype=np.float32)
-        _pack(column[:length], value[:length], ends, *packed)
-        ends += start[lo]
-        columns.append(packed[0])
-        values.append(packed[1])
-    if len(columns) == 1:
-        return start, columns[0], values[0]
-    joined = np.concatenate(columns)
-    columns.clear()
-    return start, joined, np.concatenate(values)
+            rows = _room((len(count), longest))
+        hi = lo + length
+        np.cumsum(count[:length], out=start[lo + 1 : hi + 1])
+        start[lo + 1 : hi + 1] += start[lo]
+        if start[hi] > len(packed[0]):
+            # For all rows if they are like these, and some more: what is not used takes no memory.
+            room = int(start[hi] if hi == size else MORE * start[hi] / hi * size)
+            longer = _room(room)
+            for new, old in zip(longer, packed, strict=True):
+                new[: start[lo]] = old[: start[lo]]
+            packed = longer
+        _pack(*part, start[lo:], *packed)
+    column, value = (array[: start[size]] for array in packed)
+    return start, column, value
 
 
-def _room(rows: int, capacity: int) -> tuple[npt.NDArray[np.uint32], SingleArray]:
-    """Arrays for the columns and values of so many rows."""
-    shape = (rows, capacity)
+def _room(shape: int | tuple[int, int]) -> tuple[npt.NDArray[np.uint32], SingleArray]:
+    """Arrays for columns and values."""
     return np.empty(shape, dtype=np.uint32), np.empty(shape, dtype=np.float32)
 
 
@@ -268,11 +271,11 @@ def _longer(array: Any, used: int, length: int) -> Any:
 
 
 @njit(cache=True, parallel=True)
-def _pack(column: Any, value: Any, ends: Any, packed_column: Any, packed_value: Any) -> None:
+def _pack(column: Any, value: Any, start: Any, packed_column: Any, packed_value: Any) -> None:
     """Leave out the room that rows did not use."""
     size = len(column)
     for block in prange((size + BLOCK - 1) // BLOCK):
         for i in range(block * BLOCK, min((block + 1) * BLOCK, size)):
-            lo, hi = ends[i - 1] if i > 0 else 0, ends[i]
+            lo, hi = start[i], start[i + 1]
             packed_column[lo:hi] = column[i, : hi - lo]
             packed_value[lo:hi] = value[i, : hi - lo]

@@ -7,14 +7,14 @@ of nodes and added in order, so that any number of threads gives the same bits.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import PixelGraph
 from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_limits
 from rayrelief.solvers.kernels import FUSED, dot, flow, residual_limits
@@ -28,7 +28,7 @@ SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level c
 SETUP_CYCLES = 12
 FRESH_REDUCTION = 0.4
 REST = 4
-SMALLEST = 1e-37  # a diagonal that single precision can invert
+SMALLEST = 1e-300
 EXCUSED = 1e-8
 TRUSTED = 1e-7  # relative residuals above this are carried along without harm
 
@@ -58,27 +58,20 @@ class Multigrid:
         self, system: Laplacian, previous: PreparedSolver | None = None
     ) -> _PreparedMultigrid:
         """Build the hierarchy, or keep the previous one while it serves."""
-        graph = system.graph
-        if not isinstance(previous, _PreparedMultigrid) or previous.system.graph is not graph:
-            prepared = _PreparedMultigrid(
-                self,
-                system,
-                _segments(graph),
-                np.empty(graph.size, dtype=np.float32),
-                np.empty((3, graph.size)),
-                np.empty((2, graph.size), dtype=np.float32),
-            )
-            _invert_diagonal(system.conductance, prepared.inverse)
-            return prepared
-        # Arrays are taken over: the system gives fresh memory slowly.
-        prepared = replace(previous, recipe=self, system=system)
-        _invert_diagonal(system.conductance, prepared.inverse)
-        prepared.rest = max(0, previous.rest - 1)
+        inverse = np.empty(system.graph.size)
+        _invert_diagonal(system.conductance, inverse)
+        if (
+            not isinstance(previous, _PreparedMultigrid)
+            or previous.system.graph is not system.graph
+        ):
+            return _PreparedMultigrid(self, system, inverse, _segments(system.graph))
+        prepared = _PreparedMultigrid(self, system, inverse, previous.segments)
+        prepared.rest, prepared.next_rest = max(0, previous.rest - 1), previous.next_rest
         if previous.rest == 0 and previous.lost <= SETUP_CYCLES:
-            prepared.age += 1
+            prepared.hierarchy, prepared.lost = previous.hierarchy, previous.lost
+            prepared.age = previous.age + 1
         else:
-            prepared.age, prepared.lost = 0, 0.0
-            prepared.hierarchy = previous.hierarchy = None  # its memory goes into the next one
+            previous.hierarchy = None  # its memory goes into the next one
         return prepared
 
 
@@ -86,10 +79,8 @@ class Multigrid:
 class _PreparedMultigrid:
     recipe: Multigrid
     system: Laplacian
+    inverse: FloatArray  # DAMPING over the diagonal
     segments: Segments
-    inverse: SingleArray  # (N,) DAMPING over the diagonal
-    vectors: FloatArray  # (3, N) for conjugate gradients
-    preconditioned: SingleArray  # (2, N) for the cycle on the finest level
     hierarchy: Hierarchy | None = None
     age: int = 0  # systems that the hierarchy has served before
     lost: float = 0.0  # cycles, against a fresh hierarchy
@@ -127,8 +118,7 @@ class _PreparedMultigrid:
         """Conjugate gradients on x in place; cycles done, and whether x is known to be solved."""
         matrix = (self.system.graph.neighbours, self.system.conductance)
         segments, sizes = self.segments, np.diff(self.system.graph.starts)
-        r, p, product = self.vectors
-        z, q = self.preconditioned
+        r, p, q, z = (np.empty_like(x) for _ in range(4))
         rr = _begin(*matrix, self.inverse, rhs, x, r, z, *segments)
         limit = limits.at(x)
         active = _unsolved(rr, limit)
@@ -144,8 +134,8 @@ class _PreparedMultigrid:
             mean = sum_q / sizes
             before, rz = rz, rq - sum_r * mean
             _turn(_ratio(rz, before, active), mean, p, q, *segments)
-            step = _ratio(rz, _multiply(*matrix, p, product, *segments), active)
-            rr = _advance(step, self.inverse, x, r, p, product, z, *segments)
+            step = _ratio(rz, _multiply(*matrix, p, z, *segments), active)
+            rr = _advance(step, self.inverse, x, r, p, z, *segments)
             active = _unsolved(rr, limit)
             cycles += 1
             self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
@@ -207,7 +197,7 @@ def _fresh_cycles(reduction: float) -> float:
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _invert_diagonal(conductance: Any, inverse: Any) -> None:
-    """DAMPING over the diagonal, 0 where next to nothing is joined."""
+    """DAMPING over the diagonal, 0 where nothing is joined, or by less than floats can invert."""
     nodes = len(inverse)
     for k in prange((nodes + SEGMENT - 1) // SEGMENT):
         lo, hi = k * SEGMENT, min((k + 1) * SEGMENT, nodes)
@@ -299,39 +289,29 @@ def _turn(factor: Any, mean: Any, p: Any, q: Any, bounds: Any, owner: Any) -> No
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def _multiply(
-    neighbours: Any, conductance: Any, p: Any, product: Any, bounds: Any, owner: Any
-) -> Any:
-    """Multiply L p; returns p . L p of each component."""
+def _multiply(neighbours: Any, conductance: Any, p: Any, z: Any, bounds: Any, owner: Any) -> Any:
+    """z = L p; returns p.z of each component."""
     partial = np.empty(len(owner))
     for k in prange(len(owner)):
         lo, hi = bounds[k], bounds[k + 1]
-        flow(neighbours, conductance, p, product, lo, hi)
-        partial[k] = dot(p[lo:hi], product[lo:hi])
+        flow(neighbours, conductance, p, z, lo, hi)
+        partial[k] = dot(p[lo:hi], z[lo:hi])
     return _sums(partial, owner)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _advance(
-    step: Any,
-    inverse: Any,
-    x: Any,
-    r: Any,
-    p: Any,
-    product: Any,
-    z: Any,
-    bounds: Any,
-    owner: Any,
+    step: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, bounds: Any, owner: Any
 ) -> Any:
-    """Step along p, with L p as product; leaves the next Jacobi step in z; returns r.r."""
+    """Step along p, with L p in z; leaves the next Jacobi step in z; returns r.r."""
     partial = np.empty(len(owner))
     for k in prange(len(owner)):
         lo, hi = bounds[k], bounds[k + 1]
         x_block, r_block, p_block, z_block = x[lo:hi], r[lo:hi], p[lo:hi], z[lo:hi]
-        product_block, inverse_block, length = product[lo:hi], inverse[lo:hi], step[owner[k]]
+        inverse_block, length = inverse[lo:hi], step[owner[k]]
         for i in range(hi - lo):
             x_block[i] += length * p_block[i]
-            residual = r_block[i] - length * product_block[i]
+            residual = r_block[i] - length * z_block[i]
             r_block[i] = residual
             z_block[i] = inverse_block[i] * residual
         partial[k] = dot(r_block, r_block)
