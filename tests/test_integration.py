@@ -115,7 +115,7 @@ def test_a_panorama_beyond_180_degrees_comes_back():
 
 
 def test_a_sphere_is_accurate_up_to_its_rim(sphere):
-    result = integrate(sphere.normals, sphere.camera, mask=sphere.mask, threads=1)
+    result = integrate(sphere.normals, sphere.camera, mask=sphere.mask, threads=np.int64(1))  # type: ignore[arg-type]
     assert result.status.ok
     error = np.abs(misfit(sphere, result.depth))
     rays = sphere.camera.unit_rays(256, 256)
@@ -287,6 +287,8 @@ PINHOLE = Pinhole(20.0, 20.0, 4.0, 3.0)
         ({"normals": -flat(6, 8)}, InputError, "100 % of the normals face away.*convention="),
         ({"method": RayPlane}, InputError, r"expected a recipe such as RayPlane\(\)"),
         ({"threads": 0}, InputError, "threads is 0; expected a whole number from 1"),
+        ({"threads": True}, InputError, "threads is True; expected a whole number from 1"),
+        ({"threads": 1.5}, InputError, "threads is 1.5; expected a whole number from 1"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )

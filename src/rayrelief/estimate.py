@@ -16,12 +16,12 @@ from rayrelief.solvers.pyamg_solver import PyAMG
 
 # Bytes, by the peak resident memory of fresh processes, kernels in the cache, beyond what they held
 # when they called integrate: crowds of 0.25, 1, 2 and 4 megapixels, whole and through a disc.
-LOADED_CODE = 72_000_000
-PER_IMAGE_PIXEL = 15
+LOADED_CODE = 75_000_000
+PER_IMAGE_PIXEL = 10
 # For each pixel inside, and for each of its directions.
 PER_PIXEL_AND_EDGE: dict[type, tuple[int, int]] = {
-    Multigrid: (162, 37),
-    ConjugateGradient: (77, 37),
+    Multigrid: (185, 18),
+    ConjugateGradient: (78, 20),
     Direct: (1200, 300),
     PyAMG: (390, 125),
 }

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 
 import numba
 
@@ -21,7 +22,8 @@ _ONE_AT_A_TIME = threading.RLock()
 @contextmanager
 def kernel_threads(threads: int | None, nodes: int) -> Iterator[None]:
     """Run kernels on so many threads (all cores by default), fewer for few nodes."""
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
+    whole = isinstance(threads, Integral) and not isinstance(threads, bool)
+    if threads is not None and not (whole and threads >= 1):
         raise InputError(
             f"threads is {threads!r}",
             expected="a whole number from 1",
@@ -32,7 +34,7 @@ def kernel_threads(threads: int | None, nodes: int) -> Iterator[None]:
         available = int(numba.config.NUMBA_NUM_THREADS)
         useful = max(1, nodes // NODES_PER_THREAD)
         before = numba.get_num_threads()
-        numba.set_num_threads(min(threads or available, available, useful))
+        numba.set_num_threads(min(int(threads or available), available, useful))
         try:
             yield
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -34,9 +35,8 @@ def test_it_tells_pixels_memory_and_time_and_writes_nothing(run, sphere, out, tm
     inside = int(read_scene(sphere).mask.sum())
     first, memory, expected, _ = ended.out.splitlines()
     assert first == f"Dry run of 32x24 pixels, {inside} inside, in 1 component"
-    assert "140 MB needed, " in memory
-    assert "for at most 40 iterations, by the first " in expected
-    assert f" on {inside} pixels; less if it converges early" in expected
+    assert "140 MB beyond the input, " in memory
+    assert re.search(rf" s for (\d+) iterations, by \1 iterations on {inside} pixels$", expected)
     assert len(ended.lines("note: ")) == len(read_scene(sphere).notes)
 
 
@@ -53,8 +53,14 @@ def test_json_has_the_same_numbers(run, sphere, out):
     needed = estimate.memory_needed(768, inside, RayPlane(), files=True)
     assert printed["memory_bytes"]["needed"] == needed
     assert printed["memory_bytes"]["available"] > needed
-    assert all(seconds > 0 for seconds in printed["seconds_at_most"].values())
+    assert all(number > 0 for number in printed["expected"].values())
     assert not out.exists()
+
+
+def test_a_run_that_ends_by_itself_is_expected_to_end_there(run, sphere, out):
+    expected = run("integrate", sphere, "-o", out, "--json", *DRY).json()["expected"]
+    done = run("integrate", sphere, "-o", out, "--json").json()
+    assert expected["iterations"] == len(done["history"]) < 40
 
 
 def test_what_leaves_the_mask_is_not_counted(run, plane, out):
@@ -85,12 +91,13 @@ def test_seconds_of_all_iterations():
 @pytest.mark.parametrize(("options", "power"), [((), 1.0), (("--published",), 1.5)])
 def test_time_of_a_sample_is_that_of_more_pixels(run, plane, out, monkeypatch, options, power):
     monkeypatch.setattr(dry_run, "SAMPLE_PIXELS", 100)
-    monkeypatch.setattr(dry_run, "_first_iterations", lambda *_: [7.0, 1.0, 3.0])
+    monkeypatch.setattr(dry_run, "_first_iterations", lambda *_: ([7.0, 1.0, 3.0], False))
     chosen = ("--max-iterations", 11, *options)
     printed = run("integrate", plane, "-o", out, "--json", *chosen, *DRY).json()
     assert printed["sample"] == {"pixels": 100, "iterations": 3}
     growth = (768 / 100) ** power
-    assert printed["seconds_at_most"]["iterations"] == pytest.approx(growth * 27.0)
+    assert printed["expected"]["iterations"] == 11
+    assert printed["expected"]["seconds"] == pytest.approx(growth * 27.0)
 
 
 def test_a_sample_ends_with_its_time_but_not_before_the_second_iteration(
@@ -99,6 +106,7 @@ def test_a_sample_ends_with_its_time_but_not_before_the_second_iteration(
     monkeypatch.setattr(dry_run, "SAMPLE_SECONDS", 0.0)
     printed = run("integrate", sphere, "-o", out, "--json", *DRY).json()
     assert printed["sample"]["iterations"] == 2
+    assert printed["expected"]["iterations"] == 40
 
 
 @pytest.mark.parametrize("options", [("--method", "smooth"), ("--connectivity", "8")])
@@ -113,7 +121,10 @@ def test_a_single_pixel_has_nothing_to_iterate(run, sphere, out):
     write_png(sphere / "mask.png", mask)
     printed = run("integrate", sphere, "-o", out, "--json", *DRY).json()
     assert printed["sample"] == {"pixels": 1, "iterations": 0}
-    assert printed["seconds_at_most"]["iterations"] == 0.0
+    assert printed["expected"]["seconds"] == 0.0
+    assert "no two pixels of the mask are joined" in printed["notes"][0]
+    shown = run("integrate", sphere, "-o", out, *DRY).out
+    assert "for 0 iterations, by 0 iterations on 1 pixel\n" in shown
 
 
 # The place of the sample

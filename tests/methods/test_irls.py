@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -403,7 +404,7 @@ def test_without_a_tolerance_a_surface_may_wander_on():
 def test_no_run_ends_on_an_excursion(by):
     surfaces = wandering_surfaces(12)
     surfaces[10] = surfaces[10] + np.random.default_rng(1).normal(size=90)
-    ending = {
+    ending: dict[str, dict[str, Any]] = {
         "limit": {"max_iterations": 11},
         "callback": {"callback": lambda iteration: iteration.number == 11},
     }

@@ -176,7 +176,7 @@ def test_isolated_pixels_keep_their_start(solver):
     mask[::2, ::2] = True
     graph = pixel_graph(mask)
     start = np.arange(graph.size, dtype=float)
-    system = Laplacian(graph, np.zeros(graph.neighbours.shape))
+    system = Laplacian(graph, np.zeros(graph.neighbours.shape, dtype=np.float32))
     solution = solver.prepare(system).solve(np.zeros(graph.size), start)
     assert solution.converged
     np.testing.assert_array_equal(solution.x, start)

@@ -17,6 +17,7 @@ from rayrelief.cli.console import progress, say
 from rayrelief.cli.report import to_json
 from rayrelief.cli.run import check_folder
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import Outcome
 from rayrelief.estimate import check_memory, in_words, memory_available, memory_needed
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Method
@@ -46,19 +47,23 @@ def dry_run(scene: Scene, method: Method, out: Path, *, threads: int | None, as_
         _load_kernels(method, threads)
         whole, prepare = _without_solving(scene, method, threads)
         sample = fullest_square(whole.mask, SAMPLE_PIXELS)
-        seconds = _first_iterations(scene, sample, method, threads, advance)
+        seconds, ended = _first_iterations(scene, sample, method, threads, advance)
     inside, sampled = int(np.count_nonzero(whole.mask)), int(np.count_nonzero(sample))
-    iterations = _growth(method, inside / sampled) * seconds_of_all(seconds, method.max_iterations)
+    iterations = len(seconds) if ended else method.max_iterations
+    solving = _growth(method, inside / sampled) * seconds_of_all(seconds, iterations)
+    notes = list(whole.status.notes)
+    if not whole.status.ok:
+        notes.insert(0, f"{whole.status.cause}; {whole.status.remedy}")
     report: dict[str, Any] = {
         "rayrelief": rayrelief.__version__,
         "scene": scene.name,
         "input": {"size": [*scene.mask.shape[::-1]], "notes": list(scene.notes)},
         "inside": inside,
         "components": whole.components.count,
-        "notes": list(whole.status.notes),
+        "notes": notes,
         "memory_bytes": memory,
         "max_iterations": method.max_iterations,
-        "seconds_at_most": {"prepare": prepare, "iterations": iterations},
+        "expected": {"iterations": iterations, "prepare_seconds": prepare, "seconds": solving},
         "sample": {"pixels": sampled, "iterations": len(seconds)},
     }
     typer.echo(to_json(report) if as_json else _summary(report))
@@ -135,8 +140,8 @@ def _first_iterations(
     method: Method,
     threads: int | None,
     advance: Callable[[Iteration], None],
-) -> list[float]:
-    """Integrate a part of a map for a while; the seconds of each iteration."""
+) -> tuple[list[float], bool]:
+    """Integrate a part of a map for a while; seconds of each iteration, and whether it ended."""
     # What there is to say and to refuse is said and refused about the whole map.
     options = replace(method.preprocessing, facing_away=method.preprocessing.facing_away or "keep")
     seconds: list[float] = []
@@ -146,7 +151,7 @@ def _first_iterations(
         seconds.append(iteration.seconds)
         return len(seconds) > 1 and sum(seconds) > SAMPLE_SECONDS
 
-    integrate(
+    result = integrate(
         scene.normals,
         scene.camera,
         mask=sample,
@@ -155,7 +160,7 @@ def _first_iterations(
         callback=look,
         on_failure="return",
     )
-    return seconds
+    return seconds, result.status.outcome is not Outcome.STOPPED
 
 
 def _growth(method: Method, ratio: float) -> float:
@@ -167,17 +172,22 @@ def _growth(method: Method, ratio: float) -> float:
 def _summary(report: dict[str, Any]) -> str:
     width, height = report["input"]["size"]
     memory, sample, count = report["memory_bytes"], report["sample"], report["components"]
-    seconds = sum(report["seconds_at_most"].values())
+    expected = report["expected"]
+    seconds = expected["prepare_seconds"] + expected["seconds"]
     return "\n".join(
         (
             f"Dry run of {width}x{height} pixels, {report['inside']:,} inside, "
-            f"in {count} component{'s' * (count != 1)}",
-            f"  memory: {in_words(memory['needed'])} needed, "
+            f"in {_counted(count, 'component')}",
+            f"  memory: {in_words(memory['needed'])} beyond the input, "
             f"{in_words(memory['available'])} available",
-            f"  time:   about {seconds:.3g} s for at most {report['max_iterations']} iterations, "
-            f"by the first {sample['iterations']} on {sample['pixels']:,} pixels; "
-            "less if it converges early",
+            f"  time:   about {seconds:.3g} s for {_counted(expected['iterations'], 'iteration')}, "
+            f"by {_counted(sample['iterations'], 'iteration')} on "
+            f"{_counted(sample['pixels'], 'pixel')}",
             "  not included: reading and writing files",
             *(f"  note:   {note}" for note in report["notes"]),
         )
     )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"

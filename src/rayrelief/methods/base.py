@@ -61,10 +61,10 @@ class Method:
                 expected="4, 'diagonal' or 8",
                 remedy="Use 4, the paper's choice",
             )
-        if not hasattr(self.solver, "prepare"):
+        if isinstance(self.solver, type) or not hasattr(self.solver, "prepare"):
             raise InputError(
                 f"the solver is {self.solver!r}",
-                expected="a solver such as Multigrid()",
+                expected="a solver such as Multigrid(), not its class",
                 remedy="Leave it out for the method's own",
             )
         if self.tolerance is not None and not self.tolerance > 0:
