@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench paper clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,9 @@ format: $(STAMP)
 bench: export NUMBA_NUM_THREADS ?= 2
 bench: $(STAMP)  ## all tables with their limits; accuracy needs real maps (RAYRELIEF_DATA)
 	$(BIN)/python -m benchmarks
+
+paper: $(STAMP)  ## the paper's tables beside ours (RAYRELIEF_DATA); goes on where it stopped
+	$(BIN)/python -m benchmarks.accuracy
 
 clean:
 	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache

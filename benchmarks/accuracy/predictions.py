@@ -1,0 +1,138 @@
+"""Predictions, made once: what a prediction depends on is its key, and a file keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rayrelief
+from benchmarks.accuracy.inputs import Source
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import Outcome
+from rayrelief.io.atomic import atomic_write
+from rayrelief.methods.base import Method
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A map to integrate, how, and the key of the result."""
+
+    source: Source
+    method: Method
+    key: str
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Depth (H, W), and how the run went."""
+
+    depth: FloatArray
+    seconds: float
+    outcome: Outcome
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder with one file for each prediction."""
+
+    folder: Path
+
+    def load(self, key: str) -> Prediction | None:
+        """A prediction; None where there is none, or where its file is broken."""
+        try:
+            # numpy leaves a broken file open: it is closed here.
+            with self._path(key).open("rb") as stream, np.load(stream) as file:
+                return Prediction(
+                    depth=file["depth"],
+                    seconds=float(file["seconds"]),
+                    outcome=Outcome[str(file["outcome"])],
+                    iterations=int(file["iterations"]),
+                )
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
+            return None
+
+    def store(self, key: str, prediction: Prediction) -> None:
+        """Keep a prediction; the file appears whole or not at all."""
+        with atomic_write(self._path(key)) as path:
+            np.savez_compressed(
+                path,
+                depth=prediction.depth.astype(np.float64),
+                seconds=prediction.seconds,
+                outcome=prediction.outcome.name,
+                iterations=prediction.iterations,
+            )
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.npz"
+
+
+def predict(task: Task, stopped: Callable[[], bool]) -> Prediction | None:
+    """Integrate the map of a task on one thread; None if that was stopped on the way."""
+    scene = task.source.scene()
+    began = time.perf_counter()
+    result = rayrelief.integrate(
+        scene.normals,
+        scene.camera,
+        mask=scene.mask,
+        method=task.method,
+        threads=1,
+        callback=lambda _: stopped(),
+        on_failure="return",
+    )
+    seconds = time.perf_counter() - began
+    outcome = result.status.outcome
+    if outcome is Outcome.STOPPED:
+        return None
+    return Prediction(result.depth, seconds, outcome, len(result.history))
+
+
+def library_state(folder: Path = Path(rayrelief.__file__).parent) -> str:
+    """Version of the library, and a hash of its source files."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        _feed(digest, path.relative_to(folder).as_posix())
+        _feed(digest, path.read_text(encoding="utf-8"))
+    return f"{rayrelief.__version__}-{digest.hexdigest()[:16]}"
+
+
+def input_digest(scene: rayrelief.Scene) -> str:
+    """Hash of what a method sees of a scene."""
+    return _digest(scene.normals, scene.mask, scene.camera)
+
+
+def key_of(input_digest: str, method: Method, library: str) -> str:
+    """Key of the prediction that a method of this state of the library makes of an input."""
+    return _digest(input_digest, method, library)[:32]
+
+
+def _digest(*values: Any) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        _feed(digest, value)
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Hash a value with its type and length, so that no two sequences of values look alike."""
+    if is_dataclass(value) and not isinstance(value, type):
+        known = fields(value)
+        _feed(digest, f"{type(value).__qualname__}: {[each.name for each in known]}")
+        for each in known:  # all of them: some arrays are left out of a method's comparison
+            _feed(digest, getattr(value, each.name))
+    elif isinstance(value, np.ndarray):
+        _feed(digest, f"{value.dtype.str} {value.shape}")
+        digest.update(np.ascontiguousarray(value).data)
+    elif value is None or isinstance(value, str | int | float | tuple):
+        text = f"{type(value).__name__} {value!r}".encode()
+        digest.update(len(text).to_bytes(8, "little") + text)
+    else:
+        raise TypeError(f"no part of a key is made of a {type(value).__name__}")

@@ -1,0 +1,46 @@
+"""What a run of the paper's experiments covers, and what its files are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+PrincipalPoint = Literal["file", "paper"]
+PRINCIPAL_POINTS: tuple[str, ...] = get_args(PrincipalPoint)
+PUBLISHED_ITERATIONS = 1200
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The defaults are what the paper did; fewer objects or iterations give a quick look.
+
+    Attributes
+    ----------
+    objects
+        Objects of DiLiGenT; none for all.
+    iterations
+        Instead of the 1200 of the published schedule; shorter schedules shrink alike.
+    principal_point
+        "file" for that of K.txt, "paper" for the one that some of the paper's rows fit.
+    """
+
+    objects: tuple[str, ...] = ()
+    iterations: int = PUBLISHED_ITERATIONS
+    principal_point: PrincipalPoint = "file"
+
+    def command(self, *tables: str) -> str:
+        """What to type for these tables with these settings."""
+        words = ["python -m benchmarks.accuracy", *tables]
+        if self.objects:
+            words.append(f"--objects {','.join(self.objects)}")
+        if self.iterations != PUBLISHED_ITERATIONS:
+            words.append(f"--iterations {self.iterations}")
+        if self.principal_point != "file":
+            words.append(f"--principal-point {self.principal_point}")
+        return " ".join(words)
+
+    def file_stem(self, *parts: str) -> str:
+        """Name of a file without its suffix: quick looks never replace the tables of a full run."""
+        quick = bool(self.objects) or self.iterations != PUBLISHED_ITERATIONS
+        moved = self.principal_point != "file"
+        return "-".join([*parts, *["moved"] * moved, *["quick"] * quick])

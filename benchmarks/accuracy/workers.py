@@ -1,0 +1,131 @@
+"""Worker processes that predict, with a line of progress; they stop when they are asked to."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.synchronize import Event
+from typing import TextIO
+
+from benchmarks.accuracy.predictions import Cache, Task, library_state, predict
+
+_STOP: list[Event] = []  # in a worker: the wish of the process that started it
+
+
+def predict_missing(tasks: Sequence[Task], cache: Cache, workers: int) -> int:
+    """Make the predictions that the cache does not hold; their number."""
+    unique = {task.key: task for task in tasks}
+    missing = [task for key, task in unique.items() if cache.load(key) is None]
+    if not missing:
+        return 0
+    progress = Progress(len(unique), len(unique) - len(missing))
+    with worker_pool(min(workers, len(missing))) as pool, progress:
+        with _conditions_of_workers(cache):
+            futures = [pool.submit(work, task, cache) for task in missing]
+        for future in as_completed(futures):
+            future.result()
+            progress.advance()
+    return len(missing)
+
+
+def work(task: Task, cache: Cache) -> None:
+    """Predict and keep, in a worker."""
+    if _stopped():
+        return
+    prediction = predict(task, _stopped)
+    if prediction is not None:
+        cache.store(task.key, prediction)
+
+
+@contextmanager
+def worker_pool(count: int) -> Iterator[Executor]:
+    """Processes that at the end, whatever the reason, drop their work and are waited for."""
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    pool = ProcessPoolExecutor(count, context, _begin, (stop,))
+    try:
+        yield pool
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(stop: Event) -> None:
+    _STOP.append(stop)
+
+
+def _stopped() -> bool:
+    return any(stop.is_set() for stop in _STOP)
+
+
+@contextmanager
+def _conditions_of_workers(cache: Cache) -> Iterator[None]:
+    """Processes started meanwhile have one thread, and leave Ctrl-C to this one."""
+    # numba overlooks changes of inlined functions: a prediction must not come from an old kernel.
+    kernels = str(cache.folder.with_name("kernels") / library_state())
+    wanted = {
+        "NUMBA_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", kernels),
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited from the very first moment
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        signal.signal(signal.SIGINT, handler)
+
+
+@dataclass
+class Progress:
+    """How many of all predictions are there, and the time that the others may take."""
+
+    total: int
+    done: int
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    made: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def __enter__(self) -> None:
+        self.show("")
+
+    def __exit__(self, *_: object) -> None:
+        if self.stream.isatty():
+            print(file=self.stream)
+
+    def advance(self) -> None:
+        """Count one more."""
+        self.made += 1
+        self.done += 1
+        each = (time.monotonic() - self.began) / self.made
+        self.show(f", {_duration(each * (self.total - self.done))} left")
+
+    def show(self, left: str) -> None:
+        """Write the line, on a terminal always the same."""
+        text = f"... {self.done} / {self.total} predictions{left}"
+        rewritten = self.stream.isatty()
+        print(
+            f"\r{text:<60}" if rewritten else text,
+            end="" if rewritten else "\n",
+            file=self.stream,
+            flush=True,
+        )
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:d}:{minutes:02d}:{seconds:02d}"

@@ -1,0 +1,98 @@
+"""Nine tiny maps in the layout of DiLiGenT, and predictions that are counted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import workers
+from benchmarks.accuracy.__main__ import main
+from benchmarks.accuracy.experiments import published_tables
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.conventions import from_opencv
+from rayrelief.io.images import write_png
+from rayrelief.scene import Scene
+from rayrelief.synthetic import gallery
+
+HEIGHT, WIDTH = 14, 18
+ITERATIONS = 16  # of 1200; schedules of 150 become 2
+
+
+def write_layout(folder: Path, scene: Scene) -> None:
+    """Write a scene of a pinhole as DiLiGenT has them."""
+    camera = scene.camera
+    assert isinstance(camera, Pinhole)
+    assert scene.depth is not None
+    folder.mkdir(parents=True)
+    vectors = np.where(scene.mask[..., None], from_opencv(scene.normals, "opengl"), 0.0)
+    write_png(folder / "normal_map.png", np.rint((vectors + 1) / 2 * 65535).astype(np.uint16))
+    write_png(folder / "mask.png", (scene.mask * 255).astype(np.uint8))
+    K = [[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1]]
+    np.savetxt(folder / "K.txt", np.array(K))
+    np.savez(folder / "depth_gt.npz", depth_gt=scene.depth)
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch) -> Path:
+    """Folder with all objects: harvest is a map of its own, the others are one and the same."""
+    root = tmp_path / "data" / "diligent"
+    write_layout(root / "harvest", gallery.sphere(HEIGHT, WIDTH))
+    write_layout(root / "bear", gallery.plane(HEIGHT, WIDTH))
+    for name in published_tables()["table2"]["objects"]:
+        if not (root / name).exists():
+            shutil.copytree(root / "bear", root / name)
+    monkeypatch.setenv("RAYRELIEF_DATA", str(root.parent))
+    return root
+
+
+@pytest.fixture
+def predicted(monkeypatch) -> list[str]:
+    """Keys of all predictions that are made, in one thread of this process."""
+    keys: list[str] = []
+    predict = workers.predict
+
+    def counted(task, stopped):
+        keys.append(task.key)
+        return predict(task, stopped)
+
+    @contextmanager
+    def one_thread(count: int) -> Iterator[Executor]:
+        pool = ThreadPoolExecutor(1)
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    monkeypatch.setattr(workers, "predict", counted)
+    monkeypatch.setattr(workers, "worker_pool", one_thread)
+    return keys
+
+
+@pytest.fixture
+def results(tmp_path) -> Path:
+    """Folder for tables and predictions."""
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def run(data, results) -> Callable[..., int]:
+    """Run tables with few iterations."""
+
+    def run_here(*words: str, folder: Path = results) -> int:
+        return main([*words, "--iterations", str(ITERATIONS), "--output", str(folder)])
+
+    return run_here
+
+
+@pytest.fixture
+def written() -> Callable[[Path], dict[str, bytes]]:
+    """Reader of all tables of a folder."""
+    return lambda folder: {
+        path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()
+    }
