@@ -90,7 +90,7 @@ def test_a_large_map_takes_its_pixels_and_no_fixed_part():
 
 
 def test_pixels_outside_take_less():
-    assert memory_needed(10**6, 10**5, RayPlane()) < memory_needed(10**6, 10**6, RayPlane()) / 3
+    assert memory_needed(10**6, 10**5, RayPlane()) < memory_needed(10**6, 10**6, RayPlane()) / 2
 
 
 def test_what_takes_more():
@@ -294,3 +294,21 @@ def test_sizes_in_words():
         "1.3 GB",
         "48.0 GB",
     ]
+
+
+def test_a_small_mask_in_a_large_image_takes_what_its_preparation_takes():
+    small, large = (memory_needed(n, 1000, RayPlane()) for n in (10**6, 10**7))
+    assert large - small == estimate.PER_IMAGE_PIXEL_AT_FIRST * 9 * 10**6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_the_address_space_of_the_process_counts():
+    code = (
+        "import resource, psutil, rayrelief.estimate as e;"
+        "used = psutil.Process().memory_info().vms;"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 10**9, used + 10**9));"
+        "print(e.memory_available())"
+    )
+    command = [sys.executable, "-c", code]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert 0.9e9 < int(printed) <= 1e9

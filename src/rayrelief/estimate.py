@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from rayrelief.solvers.pyamg_solver import PyAMG
 # when they called integrate: crowds of 0.25, 1, 2 and 4 megapixels, whole and through a disc.
 LOADED_CODE = 75_000_000
 PER_IMAGE_PIXEL = 10
+PER_IMAGE_PIXEL_AT_FIRST = 56  # while normals are prepared: rays, unit normals, masks
 # For each pixel inside, and for each of its directions.
 PER_PIXEL_AND_EDGE: dict[type, tuple[int, int]] = {
     Multigrid: (185, 18),
@@ -58,6 +60,7 @@ def memory_needed(pixels: int, inside: int, method: Method, *, files: bool = Fal
     own = (size for kind, size in PER_PIXEL_AND_EDGE.items() if isinstance(method.solver, kind))
     per_pixel, per_edge = next(own, PER_PIXEL_AND_EDGE[ConjugateGradient])
     needed = LOADED_CODE + PER_IMAGE_PIXEL * pixels + (per_pixel + per_edge * directions) * inside
+    needed = max(needed, LOADED_CODE + PER_IMAGE_PIXEL_AT_FIRST * pixels + 40 * inside)
     if isinstance(method.solver, Dense):  # the matrix of the largest component, and its factors
         needed += 16 * min(inside, method.solver.max_nodes) ** 2
     if not files:
@@ -68,11 +71,11 @@ def memory_needed(pixels: int, inside: int, method: Method, *, files: bool = Fal
 
 
 def memory_available() -> int:
-    """Bytes that can be had without swapping, on this machine and within its control groups."""
+    """Bytes that can be had without swapping: of this machine, its control groups, this process."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
-    return min((free, *_left_in_groups(SELF, GROUPS)))
+    return min((free, *_left_in_groups(SELF, GROUPS), *_left_in_process()))
 
 
 def check_memory(pixels: int, inside: int, method: Method, *, files: bool = False) -> None:
@@ -108,6 +111,18 @@ def _left_in_groups(own: Path, root: Path) -> Iterator[int]:
             except ValueError:  # not there, or "max": without a limit
                 continue
             yield max(0, left + _cached_files(_text(folder / "memory.stat")))
+
+
+def _left_in_process() -> Iterator[int]:
+    """Bytes left of the address space of this process, if that is limited (ulimit -v)."""
+    import psutil
+
+    if sys.platform != "win32":
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            yield max(0, limit - psutil.Process().memory_info().vms)
 
 
 def _text(path: Path) -> str:

@@ -80,6 +80,12 @@ def integrate(
             expected="a recipe such as RayPlane(), BiNI() or Smooth()",
             remedy="Leave it out for RayPlane()",
         )
+    if callback is not None and not callable(callback):
+        raise InputError(
+            f"the callback is {callback!r}",
+            expected="a function of an Iteration",
+            remedy="Leave it out, or return True from it to stop",
+        )
     array = _checked_normals(normals)
     inside = _checked_mask(mask, array.shape[:2])
     check_memory(inside.size, int(np.count_nonzero(inside)), method)
@@ -164,7 +170,7 @@ def _checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
     if not (np.issubdtype(array.dtype, np.floating)):
         raise InputError(
             f"normals have the dtype {array.dtype}",
-            expected="float32 or float64 vectors",
+            expected="floating-point vectors",
             remedy="Decode image values first, or use read_scene, which does",
         )
     return array

@@ -82,7 +82,10 @@ class PreprocessReport:
     def notes(self) -> tuple[str, ...]:
         """Say what is worth saying, one sentence each."""
         sayings = (
-            (self.without_normal, "{} pixels have no normal (NaN or zero) and left the mask"),
+            (
+                self.without_normal,
+                "{} pixels have no normal (NaN, infinite or zero) and left the mask",
+            ),
             (self.without_ray, "{} pixels have no ray in this camera and left the mask"),
             (self.facing_away, "{} normals face away from the camera (see facing_away)"),
             (self.outliers, "{} normals differ from their neighbourhood (outlier_ratio)"),

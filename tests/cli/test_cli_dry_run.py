@@ -13,6 +13,7 @@ from rayrelief.cli import dry_run
 from rayrelief.cli.dry_run import fullest_square, seconds_of_all
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
+from rayrelief.errors import Outcome, Status
 from rayrelief.io.images import write_png
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.synthetic.gallery import plane as plane_scene
@@ -81,7 +82,8 @@ def test_what_leaves_the_mask_is_not_counted(run, plane, out):
 
 
 def test_seconds_of_all_iterations():
-    assert seconds_of_all([5.0, 1.0, 3.0], 40) == 5.0 + 39 * 2.0
+    assert seconds_of_all([5.0, 1.0, 3.0], 40) == 5.0 + 1.0 + 38 * 3.0
+    assert seconds_of_all([9.0, 4.0, 4.0, 2.0, 1.0], 10) == 20.0 + 5 * 1.5
     assert seconds_of_all([5.0, 1.0, 3.0], 3) == 9.0
     assert seconds_of_all([5.0], 1) == 5.0
     assert seconds_of_all([5.0], 3) == 15.0
@@ -91,13 +93,15 @@ def test_seconds_of_all_iterations():
 @pytest.mark.parametrize(("options", "power"), [((), 1.0), (("--published",), 1.5)])
 def test_time_of_a_sample_is_that_of_more_pixels(run, plane, out, monkeypatch, options, power):
     monkeypatch.setattr(dry_run, "SAMPLE_PIXELS", 100)
-    monkeypatch.setattr(dry_run, "_first_iterations", lambda *_: ([7.0, 1.0, 3.0], False))
+    monkeypatch.setattr(
+        dry_run, "_first_iterations", lambda *_: ([7.0, 1.0, 3.0], Status(Outcome.STOPPED))
+    )
     chosen = ("--max-iterations", 11, *options)
     printed = run("integrate", plane, "-o", out, "--json", *chosen, *DRY).json()
     assert printed["sample"] == {"pixels": 100, "iterations": 3}
     growth = (768 / 100) ** power
     assert printed["expected"]["iterations"] == 11
-    assert printed["expected"]["seconds"] == pytest.approx(growth * 27.0)
+    assert printed["expected"]["seconds"] == pytest.approx(growth * 35.0)
 
 
 def test_a_sample_ends_with_its_time_but_not_before_the_second_iteration(

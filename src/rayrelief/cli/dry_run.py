@@ -17,7 +17,7 @@ from rayrelief.cli.console import progress, say
 from rayrelief.cli.report import to_json
 from rayrelief.cli.run import check_folder
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import Outcome
+from rayrelief.errors import Outcome, Status
 from rayrelief.estimate import check_memory, in_words, memory_available, memory_needed
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Method
@@ -47,13 +47,14 @@ def dry_run(scene: Scene, method: Method, out: Path, *, threads: int | None, as_
         _load_kernels(method, threads)
         whole, prepare = _without_solving(scene, method, threads)
         sample = fullest_square(whole.mask, SAMPLE_PIXELS)
-        seconds, ended = _first_iterations(scene, sample, method, threads, advance)
+        seconds, status = _first_iterations(scene, sample, method, threads, advance)
     inside, sampled = int(np.count_nonzero(whole.mask)), int(np.count_nonzero(sample))
-    iterations = len(seconds) if ended else method.max_iterations
+    stopped = status.outcome is Outcome.STOPPED
+    iterations = method.max_iterations if stopped else len(seconds)
     solving = _growth(method, inside / sampled) * seconds_of_all(seconds, iterations)
     notes = list(whole.status.notes)
-    if not whole.status.ok:
-        notes.insert(0, f"{whole.status.cause}; {whole.status.remedy}")
+    if not status.ok:
+        notes.insert(0, f"{status.cause}; {status.remedy}")
     report: dict[str, Any] = {
         "rayrelief": rayrelief.__version__,
         "scene": scene.name,
@@ -76,8 +77,8 @@ def seconds_of_all(first: list[float], iterations: int) -> float:
     """
     if not first:
         return 0.0  # no two pixels are joined
-    following = first[1:] or first
-    return first[0] + (iterations - 1) * sum(following) / len(following)
+    recent = first[1 + (len(first) - 1) // 2 :] or first  # iterations become cheaper
+    return sum(first) + (iterations - len(first)) * sum(recent) / len(recent)
 
 
 def fullest_square(mask: BoolArray, pixels: int) -> BoolArray:
@@ -140,8 +141,8 @@ def _first_iterations(
     method: Method,
     threads: int | None,
     advance: Callable[[Iteration], None],
-) -> tuple[list[float], bool]:
-    """Integrate a part of a map for a while; seconds of each iteration, and whether it ended."""
+) -> tuple[list[float], Status]:
+    """Integrate a part of a map for a while; seconds of each iteration, and how it ended."""
     # What there is to say and to refuse is said and refused about the whole map.
     options = replace(method.preprocessing, facing_away=method.preprocessing.facing_away or "keep")
     seconds: list[float] = []
@@ -160,7 +161,7 @@ def _first_iterations(
         callback=look,
         on_failure="return",
     )
-    return seconds, result.status.outcome is not Outcome.STOPPED
+    return seconds, result.status
 
 
 def _growth(method: Method, ratio: float) -> float:
@@ -183,7 +184,7 @@ def _summary(report: dict[str, Any]) -> str:
             f"  time:   about {seconds:.3g} s for {_counted(expected['iterations'], 'iteration')}, "
             f"by {_counted(sample['iterations'], 'iteration')} on "
             f"{_counted(sample['pixels'], 'pixel')}",
-            "  not included: reading and writing files",
+            "  not included: loading or compiling kernels, reading and writing files",
             *(f"  note:   {note}" for note in report["notes"]),
         )
     )

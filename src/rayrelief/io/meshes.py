@@ -36,14 +36,13 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
     path = Path(path)
     suffix = path.suffix.lower()
     check_mesh(path, suffix, mesh)
-    if suffix == ".ply":
+    if suffix in (".ply", ".obj"):
+        write = _write_ply if suffix == ".ply" else _write_obj
         with atomic_write(path) as temporary:
-            _write_ply(temporary, mesh)
+            write(temporary, mesh)
         return
-    exported = to_trimesh(mesh, "opengl" if suffix == ".glb" else "opencv").export(
-        file_type=suffix[1:]
-    )
-    data = exported.encode("ascii") if isinstance(exported, str) else exported
+    frame = "opengl" if suffix == ".glb" else "opencv"
+    data = to_trimesh(mesh, frame).export(file_type=suffix[1:])
     with atomic_write(path) as temporary:
         temporary.write_bytes(data)
 
@@ -105,6 +104,24 @@ def _write_ply(path: Path, mesh: Mesh) -> None:
             triangles = np.empty(len(mesh.faces[rows]), [("corners", "u1"), ("index", "<i4", 3)])
             triangles["corners"], triangles["index"] = 3, mesh.faces[rows]
             file.write(triangles.tobytes())
+
+
+def _write_obj(path: Path, mesh: Mesh) -> None:
+    """Write Wavefront OBJ, a block at a time; its numbers are those of 32-bit floats."""
+    vectors = {"v": mesh.vertices}
+    corners = "f %d %d %d\n"
+    if mesh.normals is not None and len(mesh.faces):  # points alone have none
+        vectors["vn"] = mesh.normals
+        corners = "f %d//%d %d//%d %d//%d\n"
+    with path.open("w", encoding="ascii", newline="\n") as file:
+        for name, rows in vectors.items():
+            line = f"{name} %.9g %.9g %.9g\n"
+            for block in _blocks(len(rows)):
+                file.writelines(line % tuple(row) for row in rows[block].astype("<f4").tolist())
+        repeat = corners.count("%d") // 3
+        for block in _blocks(len(mesh.faces)):
+            numbers = np.repeat(mesh.faces[block].astype(np.int64) + 1, repeat, axis=1)
+            file.writelines(corners % tuple(row) for row in numbers.tolist())
 
 
 def _blocks(length: int) -> Iterator[slice]:

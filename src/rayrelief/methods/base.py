@@ -67,6 +67,12 @@ class Method:
                 expected="a solver such as Multigrid(), not its class",
                 remedy="Leave it out for the method's own",
             )
+        if not isinstance(self.preprocessing, Preprocessing):
+            raise InputError(
+                f"preprocessing is {self.preprocessing!r}",
+                expected="a Preprocessing",
+                remedy="Use Preprocessing(facing_away='average'), for example",
+            )
         if self.tolerance is not None and not self.tolerance > 0:
             raise InputError(
                 f"tolerance is {self.tolerance}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph
+
+MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +81,25 @@ class Solver(Protocol):
 
 def check_limits(solver: str, rtol: float, max_steps: int) -> None:
     """Raise InputError unless these can end a solve: 0 < rtol < 1, and a whole number of steps."""
-    whole = isinstance(max_steps, int) and not isinstance(max_steps, bool) and max_steps >= 1
-    if not (isinstance(rtol, Real) and 0 < rtol < 1 and whole):
+    if not (isinstance(rtol, Real) and 0 < rtol < 1 and is_count(max_steps)):
         raise InputError(
             f"{solver} got rtol = {rtol!r}, max_steps = {max_steps!r}",
-            expected="rtol between 0 and 1, max_steps a whole number from 1",
+            expected=f"rtol between 0 and 1, max_steps a whole number from 1 to {MOST:,}",
             remedy="Leave them out for the default",
         )
+
+
+def check_max_nodes(solver: str, max_nodes: int) -> None:
+    """Raise InputError unless a limit of nodes is a whole number."""
+    if not is_count(max_nodes):
+        raise InputError(
+            f"{solver} got max_nodes = {max_nodes!r}",
+            expected=f"a whole number from 1 to {MOST:,}",
+            remedy="Leave it out for the default",
+        )
+
+
+def is_count(number: object) -> bool:
+    """Whether this is a whole number, of Python or of numpy, that can be counted to."""
+    whole = isinstance(number, Integral) and not isinstance(number, bool)
+    return whole and 1 <= int(number) <= MOST  # type: ignore[call-overload]

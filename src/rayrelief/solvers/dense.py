@@ -9,7 +9,7 @@ import numpy as np
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_max_nodes
 from rayrelief.solvers.sparse import Parts, csr_matrix
 
 
@@ -26,6 +26,9 @@ class Dense:
     """
 
     max_nodes: int = 5000
+
+    def __post_init__(self) -> None:
+        check_max_nodes("Dense", self.max_nodes)
 
     def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _PreparedDense:
         """Refuse what is too large, and split what is joined by next to nothing."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_max_nodes
 from rayrelief.solvers.sparse import Grounded
 
 
@@ -25,6 +25,9 @@ class Direct:
     """
 
     max_nodes: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_max_nodes("Direct", self.max_nodes)
 
     def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _PreparedDirect:
         """Refuse what is too large, and factorise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class PyAMG:
 
     def __post_init__(self) -> None:
         check_limits("PyAMG", self.rtol, self.max_steps)
-        if not 0 <= self.theta < 1:
+        if not (isinstance(self.theta, Real) and 0 <= self.theta < 1):
             raise InputError(
                 f"PyAMG got theta = {self.theta}",
                 expected="a number from 0 to 1",
