@@ -77,11 +77,10 @@ def cycles_from_zero(folder: Path) -> dict[str, float]:
     """Cycles to RTOL from zero: on the system of Smooth, and on one that has weights and jumps."""
     scene = read(folder)
     smooth = _integrate(scene, rayrelief.Smooth(solver=rayrelief.Multigrid(RTOL)))
-    problem = problems_of(scene, {OUTER})[OUTER]
-    return {
-        "smooth": smooth.history[0].inner_iterations,
-        "jumps": problem.solve(rayrelief.Multigrid(RTOL)).steps,
-    }
+    solution = problems_of(scene, {OUTER})[OUTER].solve(rayrelief.Multigrid(RTOL))
+    if not (smooth.status.ok and solution.converged):
+        raise SystemExit(f"{folder}: no convergence to {RTOL}")
+    return {"smooth": smooth.history[0].inner_iterations, "jumps": solution.steps}
 
 
 def memory(name: str) -> int:

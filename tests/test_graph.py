@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from rayrelief.errors import InputError
-from rayrelief.graph import STEPS, Connectivity, pixel_graph
+from rayrelief.graph import STEPS, STRIP, Connectivity, pixel_graph
 from reference.random_maps import random_mask
 
 SEED = st.integers(0, 2**32 - 1)
@@ -283,3 +283,24 @@ def test_more_pixels_than_32_bits_can_number_are_refused():
     huge = np.broadcast_to(np.False_, (50_000, 50_000))
     with pytest.raises(InputError, match=r"2,500,000,000 pixels; expected at most 2,147,483,647"):
         pixel_graph(huge)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.9])
+@pytest.mark.parametrize("width", [STRIP, STRIP + 1, 2 * STRIP + 70])
+def test_images_wider_than_a_strip(width, density):
+    rng = np.random.default_rng(width)
+    mask = rng.random((5, width)) < density
+    graph = pixel_graph(mask, 8)
+    np.testing.assert_array_equal(np.sort(graph.pixels), np.flatnonzero(mask))
+    row, column = np.divmod(graph.pixels, width)
+    for (du, dv), (d, a, b) in zip(graph.steps, graph.edges(), strict=True):
+        np.testing.assert_array_equal(column[b], column[a] + du)
+        np.testing.assert_array_equal(row[b], row[a] + dv)
+        inside = np.pad(mask, 1)[1 + dv : 6 + dv, 1 + du : 1 + width + du] & mask
+        assert len(a) == inside.sum(), d
+    image = rng.random((5, width, 3))
+    np.testing.assert_array_equal(graph.gather(image), image.reshape(-1, 3)[graph.pixels])
+    np.testing.assert_array_equal(graph.scatter(graph.gather(image))[mask], image[mask])
+    largest = slice(0, graph.starts[1])
+    order = np.lexsort((column[largest], row[largest], column[largest] // STRIP))
+    np.testing.assert_array_equal(order, np.arange(graph.starts[1]))

@@ -341,6 +341,17 @@ def test_of_two_surfaces_that_alternate_the_one_of_lower_energy_is_taken(order):
     assert len(solver.calls) < 10
 
 
+@pytest.mark.parametrize("limit", [3, 4, 5, 6])
+def test_at_the_limit_too_the_one_of_lower_energy_is_taken(limit):
+    equations = rough_problem()
+    rng = np.random.default_rng(6)
+    surfaces = [0.1 * rng.normal(size=90), 0.3 * rng.normal(size=90)]
+    model = EdgeModel(2.0, jumps=True)
+    energies = [normal_equations(equations, model, x).energy for x in surfaces]
+    loop = run(equations, solver=Alternating((surfaces[0], surfaces[1]), []), max_iterations=limit)
+    np.testing.assert_array_equal(loop.x, surfaces[int(np.argmin(energies))])
+
+
 def test_converged():
     equations, truth = smooth_problem()
     loop = run(equations)
@@ -410,6 +421,7 @@ def test_no_run_ends_on_an_excursion(by):
     }
     loop = run(rough_problem(), solver=Scripted(surfaces), **ending[by])
     assert len(loop.history) == 11
+    assert loop.outcome is {"limit": Outcome.COMPLETED, "callback": Outcome.STOPPED}[by]
     np.testing.assert_array_equal(loop.x, surfaces[9])
     following = run(rough_problem(), solver=Scripted(surfaces), max_iterations=12)
     np.testing.assert_array_equal(following.x, surfaces[11])

@@ -30,9 +30,13 @@ ACROSS -= ACROSS.mean() + RELIEF * (ACROSS @ RELIEF) / (RELIEF @ RELIEF)
 ACROSS /= np.sqrt((ACROSS**2).mean())
 
 
+def at(position):
+    return RELIEF + position * ACROSS
+
+
 def path(positions, tolerance=1e-6):
     """Motion of a relief that is displaced by so much, at right angles to itself."""
-    surfaces = [np.zeros(GRAPH.size), *(RELIEF + p * ACROSS for p in positions)]
+    surfaces = [np.zeros(GRAPH.size), *map(at, positions)]
     motion = Motion(GRAPH, surfaces[0], tolerance)
     for old, new in itertools.pairwise(surfaces):
         motion.add(old, new)
@@ -95,7 +99,7 @@ def test_small_steps_to_and_fro_wander():
     motion = path(to_and_fro(0.9 * WANDERING))
     assert motion.wanders
     assert not motion.strays
-    assert not motion.under_way
+    assert not motion.under_way(RELIEF)
 
 
 def test_large_steps_to_and_fro_do_not_count_as_wandering():
@@ -123,7 +127,7 @@ def test_without_a_tolerance_only_changes_are_kept():
     assert not (motion.alternates)
     assert not (motion.wanders)
     assert not (motion.strays)
-    assert not motion.under_way
+    assert not motion.under_way(RELIEF)
 
 
 @pytest.mark.parametrize(("times", "strays"), [(0.8, False), (1.25, True)])
@@ -143,9 +147,44 @@ def test_under_way_is_what_a_window_has_moved(times, under_way):
     # Displacements across keep the relief: the distance is that of the positions over its size.
     step = times * UNDER_WAY / WINDOW
     motion = path(step * (np.arange(2 * WINDOW) - 2 * WINDOW + 1))
-    assert motion.under_way is under_way
+    assert motion.under_way(RELIEF) is under_way
 
 
 def test_a_run_shorter_than_a_window_is_under_way_by_its_last_step():
-    assert path([0.5, 0.1]).under_way
-    assert not path([0.5, 0.1, 0.11]).under_way
+    assert path([0.5, 0.1]).under_way(at(0.1))
+    assert not path([0.5, 0.1, 0.11]).under_way(at(0.11))
+
+
+def test_what_came_after_the_last_window_counts():
+    calm = to_and_fro(0.01, 3 * WINDOW)
+    assert not path(calm).under_way(at(calm[-1]))
+    assert path([*calm, 0.1, 0.2, 0.3]).under_way(at(0.3))
+
+
+@pytest.mark.parametrize("count", [WINDOW + 2, 3 * WINDOW - 1])
+def test_an_excursion_that_is_not_returned_does_not_count(count):
+    calm = to_and_fro(0.01, count)
+    motion = path([*calm, 0.8])
+    assert motion.strays
+    assert not motion.under_way(at(calm[-1]))
+
+
+def test_an_excursion_is_no_end_and_no_landmark():
+    calm = to_and_fro(0.0005, 2 * WINDOW - 1)
+    motion = path([*calm, 0.012])
+    assert motion.strays
+    assert not motion.wanders
+
+
+def test_alternation_is_seen_with_the_tightest_tolerance():
+    assert path([0.1, 0.2, 0.1, 0.2], tolerance=1e-12).alternates
+
+
+def test_settings_of_the_rules_are_those_that_were_measured():
+    assert (WINDOW, WANDERING, STEPS, EXCURSION, UNDER_WAY) == (6, 0.02, 1.5, 5.0, 0.2)
+
+
+def test_usual_steps_are_medians():
+    """Two excursions in a window make its mean step large, and its end no better."""
+    positions = [*to_and_fro(0.002, WINDOW), 0.0, 0.1, 0.001, 0.1, 0.001, 0.008]
+    assert not path(positions).wanders

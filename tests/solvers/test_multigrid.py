@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.solvers.base import Laplacian
-from rayrelief.solvers.multigrid import Multigrid
+from rayrelief.solvers.multigrid import Multigrid, galerkin
 from rayrelief.solvers.multigrid.aggregation import STRENGTH, aggregate
 from rayrelief.solvers.multigrid.cycle import DAMPING, SERIAL, Hierarchy
 from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
 from rayrelief.solvers.multigrid.rows import Rows, stencil
+from rayrelief.solvers.multigrid.solver import REST, SETUP_CYCLES, _PreparedMultigrid
 from reference.random_maps import random_mask
 
 SEED = st.integers(0, 2**32 - 1)
@@ -329,3 +330,63 @@ def test_components_of_very_different_scale_are_solved_alike():
     for part in (slice(0, graph.starts[1]), slice(graph.starts[1], None)):
         residual = (rhs - system @ solution.x)[part]
         assert np.linalg.norm(residual) <= 1.01e-6 * np.linalg.norm(rhs[part])
+
+
+@pytest.mark.parametrize("more", [0.3, 1.2])
+def test_rows_are_the_same_in_small_parts(monkeypatch, more):
+    system = random_system(np.random.default_rng(11), np.ones((40, 45), dtype=bool), 4)
+    rows = stencil(system)
+    aggregates = aggregate(rows)
+
+    def made():
+        up = interpolation(rows, aggregates)
+        return up, coarse_rows(rows, up, transposed(up, aggregates.count))
+
+    whole = made()
+    monkeypatch.setattr(galerkin, "PART", 37)
+    monkeypatch.setattr(galerkin, "MORE", more)
+    for expected, found in zip(whole, made(), strict=True):
+        for left, right in zip(expected.arrays, found.arrays, strict=True):
+            np.testing.assert_array_equal(left, right)
+
+
+class Hard:
+    """Stands in for solving: says how much a hierarchy that has served before has lost."""
+
+    def __init__(self, lost):
+        self.lost = lost
+        self.ages = []
+
+    def __call__(self, prepared, hierarchy, rhs, x, limits, budget):
+        del hierarchy, rhs, x, limits, budget
+        self.ages.append(prepared.age)
+        if prepared.age == 0:
+            return 1, True
+        prepared.lost += self.lost
+        return 1, prepared.lost <= SETUP_CYCLES
+
+
+def ages_of(monkeypatch, lost, systems):
+    """Ages of the hierarchies that run, one after the other, over so many similar systems."""
+    hard = Hard(lost)
+    monkeypatch.setattr(_PreparedMultigrid, "_run", lambda *given: hard(*given))
+    system = cut_by_circles(20, 0.5)
+    prepared = None
+    for _ in range(systems):
+        prepared = Multigrid().prepare(system, prepared)
+        prepared.solve(np.zeros(400), np.zeros(400))
+    return hard.ages
+
+
+def test_a_hierarchy_serves_until_it_has_lost_a_set_up(monkeypatch):
+    third = SETUP_CYCLES / 3
+    # Three systems lose a set-up and no more; within the fourth it is replaced.
+    assert ages_of(monkeypatch, third, 6) == [0, 1, 2, 3, 4, 0, 1]
+
+
+def test_one_that_is_worn_at_once_is_not_tried_again_for_a_while(monkeypatch):
+    worn = [1, 0]  # begins with the old one, which is replaced
+    fresh = [0]
+    expected = fresh + worn + REST * fresh + worn + 2 * REST * fresh + worn
+    count = 1 + 1 + REST + 1 + 2 * REST + 1
+    assert ages_of(monkeypatch, SETUP_CYCLES + 1, count) == expected

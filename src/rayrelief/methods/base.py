@@ -31,8 +31,8 @@ class Method:
     max_iterations
         Limit of the outer iterations.
     tolerance
-        Stops when an iteration moves the surface by less than this fraction of its relief; None
-        runs all iterations.
+        Stops when an iteration moves the surface by less than this fraction of its relief, or when
+        the surface only wanders to and fro; None runs all iterations.
     solver
         Inner linear solver.
     initial_depth

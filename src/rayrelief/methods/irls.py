@@ -51,7 +51,8 @@ Callback = Callable[[Iteration], bool | None]
 class LoopResult:
     """The surface, how it came about, and how the loop ended.
 
-    The surface is the last iterate, or the one before it where the last was an excursion.
+    The surface is the last iterate, or the one before it where the last was an excursion, or had
+    the higher energy of two between which the surface alternates.
     ``unfinished`` inner solves reached their limit of steps; only the last one decides the outcome.
     """
 
@@ -114,7 +115,8 @@ def iterate(
             Iteration(number, normal.energy, change, solution.steps, time.perf_counter() - began)
         )
         stopped = callback is not None and callback(history[-1])
-        if not ((stopped or number == max_iterations) and motion.strays):
+        worse = motion.strays or (motion.alternates and not _falls(history))
+        if not (worse and (stopped or number == max_iterations)):
             x = solution.x
         if stopped:
             outcome = Outcome.STOPPED
@@ -135,7 +137,7 @@ def iterate(
             outcome = Outcome.COMPLETED
             settles = motion.rests or motion.alternates
             tightened = min(tightened + 1, TIGHTENINGS) if settles else 0
-    if outcome is Outcome.COMPLETED and motion.under_way:
+    if outcome is Outcome.COMPLETED and motion.under_way(x):
         outcome = Outcome.ITERATION_LIMIT
     return LoopResult(x, tuple(history), outcome, unfinished)
 

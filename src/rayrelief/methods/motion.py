@@ -20,6 +20,7 @@ WINDOW = 6  # iterations, after which the surface is compared with where it was
 WANDERING = 0.02
 STEPS = 1.5
 UNDER_WAY = 0.2  # of the relief, over a window
+REMEMBERED = 1e-6  # what single precision tells of a distance
 EXCURSION = 5.0  # times the usual distance from the last two iterates
 
 
@@ -57,7 +58,7 @@ class Motion:
             self._return = relative_change(self._graph, new, self._last_but_one)
         self._last_but_one = remembered(self._graph, old)
         self._distances.append(min(self.changes[-1], self._return))
-        if len(self.changes) % WINDOW == 0:
+        if len(self.changes) % WINDOW == 0 and not self.strays:
             self._drift = relative_change(self._graph, new, self._landmark)
             self._landmark = remembered(self._graph, new)
 
@@ -69,7 +70,9 @@ class Motion:
     @property
     def alternates(self) -> bool:
         """Whether the surface does not rest, but is back where it was two iterations ago."""
-        return self._tolerance is not None and not self.rests and self._return < self._tolerance
+        if self._tolerance is None or self.rests:
+            return False
+        return self._return < max(self._tolerance, REMEMBERED)
 
     @property
     def strays(self) -> bool:
@@ -81,16 +84,21 @@ class Motion:
     @property
     def wanders(self) -> bool:
         """Whether a window has just ended that led nowhere."""
-        if self._tolerance is None or len(self.changes) % WINDOW:
+        if self._tolerance is None or len(self.changes) % WINDOW or self.strays:
             return False
         small = max(self._drift, self.changes[-1]) <= WANDERING
         return small and self._drift <= STEPS * median(self.changes[-WINDOW:])
 
-    @property
-    def under_way(self) -> bool:
-        """Whether the last window moved the surface far; before the second, the last iteration."""
-        drift = self.changes[-1] if len(self.changes) < 2 * WINDOW else self._drift
-        return self._tolerance is not None and drift > UNDER_WAY
+    def under_way(self, x: FloatArray) -> bool:
+        """Whether the last window, or what came after it, moved the surface far, to x (N,) now.
+
+        Before the second window the last iteration decides, or the one before an excursion.
+        """
+        if self._tolerance is None:
+            return False
+        if len(self.changes) < 2 * WINDOW:
+            return self.changes[-2 if self.strays else -1] > UNDER_WAY
+        return max(self._drift, relative_change(self._graph, x, self._landmark)) > UNDER_WAY
 
 
 def relative_change(

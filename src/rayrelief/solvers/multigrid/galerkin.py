@@ -107,7 +107,7 @@ def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[An
         start[lo + 1 : hi + 1] += start[lo]
         if start[hi] > len(packed[0]):
             # For all rows if they are like these, and some more: what is not used takes no memory.
-            room = int(start[hi] if hi == size else MORE * start[hi] / hi * size)
+            room = start[hi] if hi == size else max(start[hi], int(MORE * start[hi] / hi * size))
             longer = _room(room)
             for new, old in zip(longer, packed, strict=True):
                 new[: start[lo]] = old[: start[lo]]

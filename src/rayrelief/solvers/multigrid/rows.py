@@ -1,7 +1,6 @@
 """Rows: the Laplacian of one level, as a stencil on the pixel graph or as compressed rows.
 
-In single precision, over the largest conductance of each component on the finest level: enough for
-a preconditioner.
+In single precision: enough for a preconditioner.
 """
 
 from __future__ import annotations
