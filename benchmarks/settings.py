@@ -23,7 +23,7 @@ class Settings:
 
     objects: tuple[str, ...] = ()
     iterations: int = 1200
-    noise_iterations: int = 150
+    noise_iterations: int = 1200
     sizes: tuple[int, ...] = (512, 1024, 2048, 4096)
 
     def command(self, part: str) -> str:
