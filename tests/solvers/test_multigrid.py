@@ -131,7 +131,7 @@ def test_the_cycle_is_symmetric_and_never_overshoots(seed, orders):
     rng = np.random.default_rng(seed)
     system = random_system(rng, random_mask(rng, 9, 10, density=0.9), orders=orders)
     hierarchy = Hierarchy.of(system)
-    diagonal = system.conductance.sum(axis=0)
+    diagonal = system.conductance.sum(axis=0, dtype=np.float64)
     jacobi = np.divide(DAMPING, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
 
     def cycle(r: np.ndarray) -> np.ndarray:
@@ -142,12 +142,16 @@ def test_the_cycle_is_symmetric_and_never_overshoots(seed, orders):
     units = np.eye(system.graph.size)
     matrix = np.stack([cycle(unit) for unit in units], axis=1)
     laplacian = np.stack([system @ unit for unit in units], axis=1)
-    root = np.sqrt(diagonal)
-    scaled = root[:, None] * matrix * root
+    joined = diagonal > 0
+    root = np.sqrt(diagonal[joined])
+    scaled = root[:, None] * matrix[np.ix_(joined, joined)] * root
     np.testing.assert_allclose(scaled, scaled.T, atol=1e-6 * np.abs(scaled).max())
-    eigenvalues = np.linalg.eigvals(matrix @ laplacian).real
-    assert eigenvalues.max() < 1 + 1e-5
-    assert eigenvalues.min() > -1e-6
+    balanced = laplacian[np.ix_(joined, joined)] / root[:, None] / root
+    eigenvalues = np.linalg.eigvals(scaled @ balanced).real
+    # What weak conductances join is moved far by next to nothing: so are rounding errors.
+    rounding = 1e-6 + 1e-12 * np.abs(scaled).max()
+    assert eigenvalues.max() < 1 + 10 * rounding
+    assert eigenvalues.min() > -rounding
 
 
 def test_cycles_do_not_grow_with_the_map_nor_with_the_depth_of_the_cuts():
