@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,15 @@ class Settings:
 
     def command(self, part: str) -> str:
         """What to type for this part with these settings."""
-        options = []
-        for known in fields(self):
-            value = getattr(self, known.name)
-            if value != known.default:
-                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-                options.append(f"--{known.name.replace('_', '-')} {text}")
-        return " ".join(["python -m benchmarks", part, *options])
+        return " ".join(["python -m benchmarks", part, *options_of(self)])
+
+
+def options_of(settings: Any) -> list[str]:
+    """What to add to a command for these settings, a dataclass: all that are not the default."""
+    options = []
+    for known in fields(settings):
+        value = getattr(settings, known.name)
+        if value != known.default:
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            options.append(f"--{known.name.replace('_', '-')} {text}")
+    return options

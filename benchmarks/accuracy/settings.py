@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from benchmarks.settings import options_of
+
 PrincipalPoint = Literal["file", "paper"]
 PRINCIPAL_POINTS: tuple[str, ...] = get_args(PrincipalPoint)
 PUBLISHED_ITERATIONS = 1200
@@ -30,14 +32,7 @@ class Settings:
 
     def command(self, *tables: str) -> str:
         """What to type for these tables with these settings."""
-        words = ["python -m benchmarks.accuracy", *tables]
-        if self.objects:
-            words.append(f"--objects {','.join(self.objects)}")
-        if self.iterations != PUBLISHED_ITERATIONS:
-            words.append(f"--iterations {self.iterations}")
-        if self.principal_point != "file":
-            words.append(f"--principal-point {self.principal_point}")
-        return " ".join(words)
+        return " ".join(["python -m benchmarks.accuracy", *tables, *options_of(self)])
 
     def file_stem(self, *parts: str) -> str:
         """Name of a file without its suffix: quick looks never replace the tables of a full run."""

@@ -12,15 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cli import main
-from rayrelief.conventions import from_opencv
-from rayrelief.io.images import write_png
-from rayrelief.scene import Scene
 from rayrelief.synthetic import gallery
+from reference.layout import write_layout
 
 HEIGHT, WIDTH = 24, 32
 TIMEOUT = 120  # seconds: only a run that hangs gets there
@@ -62,21 +58,6 @@ class Run:
         (line,) = self.lines("error: ")
         assert "; expected " in line
         return line
-
-
-def write_layout(folder: Path, scene: Scene) -> Path:
-    """Write a scene of a pinhole in the layout of DiLiGenT: OpenGL axes, 16 bits."""
-    camera = scene.camera
-    assert isinstance(camera, Pinhole)
-    assert scene.depth is not None
-    folder.mkdir()
-    vectors = np.where(scene.mask[..., None], from_opencv(scene.normals, "opengl"), 0.0)
-    write_png(folder / "normal_map.png", np.rint((vectors + 1) / 2 * 65535).astype(np.uint16))
-    write_png(folder / "mask.png", (scene.mask * 255).astype(np.uint8))
-    K = [[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1]]
-    np.savetxt(folder / "K.txt", np.array(K))
-    np.savez(folder / "depth_gt.npz", depth_gt=scene.depth)
-    return folder
 
 
 @pytest.fixture

@@ -8,34 +8,16 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.accuracy import workers
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.experiments import published_tables
-from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.conventions import from_opencv
-from rayrelief.io.images import write_png
-from rayrelief.scene import Scene
 from rayrelief.synthetic import gallery
+from reference.layout import write_layout
 
 HEIGHT, WIDTH = 14, 18
 ITERATIONS = 16  # of 1200; schedules of 150 become 2
-
-
-def write_layout(folder: Path, scene: Scene) -> None:
-    """Write a scene of a pinhole as DiLiGenT has them."""
-    camera = scene.camera
-    assert isinstance(camera, Pinhole)
-    assert scene.depth is not None
-    folder.mkdir(parents=True)
-    vectors = np.where(scene.mask[..., None], from_opencv(scene.normals, "opengl"), 0.0)
-    write_png(folder / "normal_map.png", np.rint((vectors + 1) / 2 * 65535).astype(np.uint16))
-    write_png(folder / "mask.png", (scene.mask * 255).astype(np.uint8))
-    K = [[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1]]
-    np.savetxt(folder / "K.txt", np.array(K))
-    np.savez(folder / "depth_gt.npz", depth_gt=scene.depth)
 
 
 @pytest.fixture
