@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format bench paper clean
+.PHONY: demo test lint format bench paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,9 @@ bench: $(STAMP)  ## all tables with their limits; accuracy needs real maps (RAYR
 
 paper: $(STAMP)  ## the paper's tables beside ours (RAYRELIEF_DATA); goes on where it stopped
 	$(BIN)/python -m benchmarks.accuracy
+
+paper-spread: $(STAMP)  ## the same over perturbed inputs: median and spread; takes much longer
+	$(BIN)/python -m benchmarks.accuracy --spread
 
 clean:
 	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache

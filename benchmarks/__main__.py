@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from benchmarks import cold_start, maps, scaling, solvers, systems, table2
+from benchmarks import cameras, cold_start, maps, scaling, solvers, systems, table2
 from benchmarks.environment import environment
 from benchmarks.report import Report, Table, UnavailableError, progress
 from benchmarks.settings import Settings
@@ -23,6 +23,7 @@ PARTS: dict[str, Callable[[Settings], Iterator[Table]]] = {
     "solvers": solvers.tables,
     "cold_start": cold_start.tables,
     "table2": table2.tables,
+    "cameras": cameras.tables,
 }
 RESULTS = Path(__file__).with_name("results")
 

@@ -19,7 +19,7 @@ import numpy as np
 import rayrelief
 from benchmarks.diligent import truth
 from benchmarks.watched import problems_of
-from rayrelief.cameras.calibration.camera_json import read_camera_json, write_camera_json
+from rayrelief.cameras.calibration import read_camera, write_camera
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.methods.base import Method
 from rayrelief.synthetic.crowd import crowd
@@ -38,13 +38,13 @@ def render(folder: Path, side: int) -> None:
     np.save(folder / "normals.npy", scene.normals.astype(np.float32))
     np.save(folder / "mask.npy", scene.mask)
     np.save(folder / "depth.npy", truth(scene))
-    write_camera_json(folder / "camera.json", scene.camera)
+    write_camera(folder / "camera.json", scene.camera)
 
 
 def read(folder: Path) -> rayrelief.Scene:
     """What was rendered, without the truth."""
     normals, mask = np.load(folder / "normals.npy"), np.load(folder / "mask.npy")
-    return rayrelief.Scene(normals, mask, read_camera_json(folder / "camera.json"))
+    return rayrelief.Scene(normals, mask, read_camera(folder / "camera.json"))
 
 
 def measure(folder: Path, method: Method) -> dict[str, Any]:

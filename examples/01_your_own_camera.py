@@ -51,6 +51,6 @@ rayrelief.write_mesh(out / "fisheye.ply", result.mesh())
 # 3. Cameras in files: parameters as .json, bit for bit; rays as .npy.
 write_camera(out / "camera.json", lens)
 write_camera(out / "rays.npy", fisheye)
-again, _ = read_camera(out / "camera.json")
+again = read_camera(out / "camera.json")
 print(f"camera.json reads back equal: {again == lens}")
 print(f"on the command line: --camera {out / 'camera.json'} or --camera {out / 'rays.npy'}")

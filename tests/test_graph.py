@@ -304,3 +304,26 @@ def test_images_wider_than_a_strip(width, density):
     largest = slice(0, graph.starts[1])
     order = np.lexsort((column[largest], row[largest], column[largest] // STRIP))
     np.testing.assert_array_equal(order, np.arange(graph.starts[1]))
+
+
+@pytest.mark.parametrize("connectivity", CONNECTIVITIES)
+@settings(max_examples=60, deadline=None)
+@given(mask=MASKS)
+def test_a_graph_that_wraps_joins_the_last_column_with_the_first(connectivity, mask):
+    graph = pixel_graph(mask, connectivity, wraps=True)
+    height, width = mask.shape
+    if width < 3:  # a pixel would meet itself, or one neighbour twice
+        assert not graph.wraps
+        return
+    v, u = np.divmod(graph.pixels, width)
+    for d, (du, dv) in enumerate(graph.steps):
+        beside, below = (u + du) % width, v + dv
+        within = (below >= 0) & (below < height)
+        joined = within & mask[np.clip(below, 0, height - 1), beside]
+        np.testing.assert_array_equal(graph.exists[d], joined)
+        there = graph.pixels[graph.neighbours[d]]
+        np.testing.assert_array_equal(there[joined], (below * width + beside)[joined])
+    for d, a, b in graph.edges():
+        np.testing.assert_array_equal(graph.neighbours[d ^ 1, b], a)
+    without, _ = graph.without(np.zeros(graph.exists.shape, dtype=bool))
+    assert without.wraps

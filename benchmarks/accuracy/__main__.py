@@ -1,26 +1,37 @@
-"""``make paper``: every table of the paper, our number beside the printed one.
+"""``make paper``: every table of the paper, our number beside the printed one, and its figures.
 
 RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy [TABLE ...] [--principal-point paper]
+RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy --spread [TABLE ...]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 
 import rayrelief
 from benchmarks import diligent
+from benchmarks.accuracy.diligent_mv import view_cells, view_sheet
 from benchmarks.accuracy.experiments import MADE, NOISE, Cell, made_cells, noise_cells
+from benchmarks.accuracy.explanations import explanation_sheet
+from benchmarks.accuracy.figures.catalogue import figure_cells, figure_sheet
+from benchmarks.accuracy.figures.study import Study
 from benchmarks.accuracy.formulation import formulation_sheets
-from benchmarks.accuracy.inputs import moved
+from benchmarks.accuracy.inputs import NoiseKind, moved
+from benchmarks.accuracy.lens import lens_cells, lens_sheet
 from benchmarks.accuracy.predictions import Cache, library_state
 from benchmarks.accuracy.settings import PRINCIPAL_POINTS, PUBLISHED_ITERATIONS, Settings
+from benchmarks.accuracy.spread import spread_cells, spread_sheet, spread_summary
 from benchmarks.accuracy.tables import Sheet, made_sheet, summary, write_text
 from benchmarks.accuracy.workers import predict_missing
-from benchmarks.report import UnavailableError, progress
+from benchmarks.report import Table, UnavailableError, progress
 
 RESULTS = Path(__file__).parents[1] / "results"
 IN_MM = "MADE in mm (median scale), ours / printed"
@@ -33,18 +44,23 @@ TITLES = {
     "connectivity": f"Connectivity: {IN_MM}",
     "outliers": f"Outliers on harvest, median (quartiles) over five seeds: {IN_MM}",
     "rotations": f"Rotations on harvest, median (quartiles) over five seeds: {IN_MM}",
+    "lens": "Lens distortion: RE / ERA in percent (median scale)",
+    "diligent_mv": f"DiLiGenT-MV, mean over the views: {IN_MM}",
+    "explain": "Cells that are off the print, and what was varied",
+    "figures": "Figures",
 }
 
 
 def main(arguments: list[str]) -> int:
     """Predict what is missing, then score; 130 after an interruption."""
     options = parser().parse_args(arguments)
-    unknown = sorted(set(options.tables) - set(TITLES))
+    suite = SPREAD if options.spread else PAPER
+    unknown, known = sorted(set(options.tables) - set(suite.experiments)), suite.experiments
     if unknown:
-        raise SystemExit(f"unknown tables {', '.join(unknown)}; there are {', '.join(TITLES)}")
+        raise SystemExit(f"unknown tables {', '.join(unknown)}; there are {', '.join(known)}")
     settings = Settings(options.objects, options.iterations, options.principal_point)
     try:
-        return run(options.tables, settings, options.workers, options.output)
+        return run(suite, options.tables, settings, options.workers, options.output)
     except UnavailableError as error:
         raise SystemExit(str(error)) from error
     except rayrelief.RayreliefError as error:
@@ -56,58 +72,166 @@ def main(arguments: list[str]) -> int:
         return 130
 
 
-def run(chosen: list[str], settings: Settings, workers: int, folder: Path) -> int:
+@dataclass(frozen=True)
+class Run:
+    """What the tables of a run share; the maps of DiLiGenT are read when a table asks for them."""
+
+    settings: Settings
+    library: str
+    cache: Cache
+    workers: int
+
+    @cached_property
+    def scenes(self) -> Mapping[str, rayrelief.Scene]:
+        """Maps of DiLiGenT by name."""
+        scenes = {scene.name: scene for scene in diligent.scenes(self.settings.objects)}
+        if self.settings.principal_point == "paper":
+            scenes = {name: moved(scene) for name, scene in scenes.items()}
+        return scenes
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What must be predicted for a table, and its sheets from what is in the cache."""
+
+    cells: Callable[[Run], Iterable[Cell]]
+    sheets: Callable[[Run, Sequence[Cell]], Iterable[Sheet]]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Experiments of one kind: what their files begin with, the option that names them, a close."""
+
+    prefix: str
+    options: tuple[str, ...]
+    experiments: Mapping[str, Experiment]
+    summary: Callable[[Sequence[Sheet], str], Table | None]
+
+
+def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folder: Path) -> int:
     """Print tables and write them into a folder."""
-    scenes = {scene.name: scene for scene in diligent.scenes(settings.objects)}
-    if settings.principal_point == "paper":
-        scenes = {name: moved(scene) for name, scene in scenes.items()}
-    library, cache = library_state(), Cache(folder / "predictions")
-    tables = chosen or list(TITLES)
-    cells = {table: list(cells_of(table, scenes, settings, library)) for table in tables}
+    this = Run(settings, library_state(), Cache(folder / "predictions"), workers)
+    cells: dict[str, list[Cell]] = {}
+    for table in chosen or suite.experiments:
+        with skipped_if_unavailable(table, unless=chosen):
+            cells[table] = list(suite.experiments[table].cells(this))
     tasks = [task for each in cells.values() for cell in each for task in cell.tasks]
-    made = predict_missing(tasks, cache, workers)
+    made = predict_missing(tasks, this.cache, workers)
     progress(f"predictions made: {made}; all others were in the cache")
 
-    sheets = list(sheets_of(cells, scenes, settings, cache))
-    stem = settings.file_stem("paper", *chosen)
+    sheets: list[Sheet] = []
+    for table, content in cells.items():
+        with skipped_if_unavailable(table, unless=chosen):
+            sheets += suite.experiments[table].sheets(this, content)
+    stem = settings.file_stem(suite.prefix, *chosen)
     shown = [sheet.table for sheet in sheets]
-    close = summary(sheets, settings.command(*chosen))
+    close = suite.summary(sheets, settings.command(*suite.options, *chosen))
     texts = [table.to_markdown() for table in [*shown, *([close] if close else [])]]
     print("\n\n".join(texts))
-    head = f"# The tables of the paper\n\nrayrelief {library}, principal point of the "
+    head = f"# The tables of the paper\n\nrayrelief {this.library}, principal point of the "
     write_text(folder / f"{stem}.md", "\n\n".join([head + settings.principal_point, *texts]) + "\n")
     for sheet in sheets:
-        sheet.write_csv(folder, settings.file_stem("paper", sheet.name))
+        sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
     progress(f"written to {folder / stem}.md, and a .csv for each table")
     return 0
 
 
-def cells_of(
-    table: str, scenes: Mapping[str, rayrelief.Scene], settings: Settings, library: str
-) -> Iterator[Cell]:
-    """What must be predicted for a table."""
-    if table in MADE:
-        yield from made_cells(table, scenes, settings, library)
-    for kind in NOISE:
-        if table == kind:
-            yield from noise_cells(kind, scenes, settings, library)
+@contextmanager
+def skipped_if_unavailable(table: str, unless: Sequence[str]) -> Iterator[None]:
+    """Pass over a table whose data is not here, unless it was asked for by its name."""
+    try:
+        yield
+    except UnavailableError as error:
+        if table in unless:
+            raise
+        progress(f"{table}: skipped, {error}")
 
 
-def sheets_of(
-    cells: Mapping[str, list[Cell]],
-    scenes: Mapping[str, rayrelief.Scene],
-    settings: Settings,
-    cache: Cache,
-) -> Iterator[Sheet]:
-    """Tables from what is in the cache."""
-    for table, content in cells.items():
-        command = settings.command(table)
-        if table == "formulation":
-            yield from formulation_sheets(scenes, command)
-        elif content:
-            yield made_sheet(table, TITLES[table], command, content, cache, scenes)
-        else:
-            progress(f"{table}: skipped, it needs an object that is left out")
+def _made_cells(table: str, this: Run) -> Iterator[Cell]:
+    return made_cells(table, this.scenes, this.settings, this.library)
+
+
+def _noise_cells(kind: NoiseKind, this: Run) -> Iterator[Cell]:
+    return noise_cells(kind, this.scenes, this.settings, this.library)
+
+
+def _made_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    if cells:
+        command = this.settings.command(table)
+        yield made_sheet(table, TITLES[table], command, cells, this.cache, this.scenes)
+    else:
+        progress(f"{table}: skipped, it needs an object that is left out")
+
+
+def _formulation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    return formulation_sheets(this.scenes, this.settings.command("formulation"))
+
+
+def _lens_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    yield lens_sheet(TITLES["lens"], this.settings.command("lens"), cells, this.cache)
+
+
+def _view_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    command = this.settings.command("diligent_mv")
+    yield view_sheet(TITLES["diligent_mv"], command, cells, this.cache)
+
+
+def _all_made_cells(this: Run) -> Iterator[Cell]:
+    return chain.from_iterable(_made_cells(table, this) for table in MADE)
+
+
+def _explanation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    command = this.settings.command("explain")
+    yield explanation_sheet(
+        TITLES["explain"],
+        command,
+        this.scenes,
+        this.settings,
+        this.library,
+        this.cache,
+        this.workers,
+    )
+
+
+def _study(this: Run) -> Study:
+    return Study(this.scenes, this.settings, this.library, this.cache)
+
+
+def _figure_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    folder = this.cache.folder.with_name("figures")
+    yield figure_sheet(TITLES["figures"], this.settings.command("figures"), _study(this), folder)
+
+
+def _spread_cells(table: str, this: Run) -> Iterable[Cell]:
+    return spread_cells(table, this.scenes, this.settings, this.library)
+
+
+def _spread_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    command = this.settings.command(*SPREAD.options, table)
+    yield spread_sheet(table, command, cells, this.cache, this.scenes, this.settings)
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "formulation": Experiment(lambda this: (), _formulation_sheets),
+    **{each: Experiment(partial(_made_cells, each), partial(_made_sheets, each)) for each in MADE},
+    **{
+        each: Experiment(partial(_noise_cells, each), partial(_made_sheets, each)) for each in NOISE
+    },
+    "lens": Experiment(lambda this: lens_cells(this.settings, this.library), _lens_sheets),
+    "diligent_mv": Experiment(lambda this: view_cells(this.settings, this.library), _view_sheets),
+    "explain": Experiment(_all_made_cells, _explanation_sheets),
+    "figures": Experiment(lambda this: figure_cells(_study(this)), _figure_sheets),
+}
+PAPER = Suite("paper", (), EXPERIMENTS, summary)
+SPREAD = Suite(
+    "paper-spread",
+    ("--spread",),
+    {
+        each: Experiment(partial(_spread_cells, each), partial(_spread_sheets, each))
+        for each in MADE
+    },
+    spread_summary,
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -116,6 +240,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks.accuracy", description=Settings.__doc__
     )
     known.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TITLES))
+    known.add_argument("--spread", action="store_true", help="tables of MADE over perturbed inputs")
     known.add_argument("--objects", type=lambda text: tuple(text.split(",")), default=())
     known.add_argument("--iterations", type=_positive, default=PUBLISHED_ITERATIONS)
     known.add_argument("--principal-point", choices=PRINCIPAL_POINTS, default="file")

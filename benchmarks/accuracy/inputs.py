@@ -1,14 +1,15 @@
-"""The maps that experiments take: an object, its principal point, and noise drawn from a seed."""
+"""The maps that experiments take: an object, its principal point, noise and perturbations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 import rayrelief
 from benchmarks import diligent
+from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation, shifted
 from benchmarks.accuracy.settings import PrincipalPoint
 from rayrelief.synthetic.perturb import with_outliers, with_rotation_noise
 
@@ -34,25 +35,36 @@ class Noise:
         return replace(scene, normals=with_rotation_noise(inside, self.level, rng))
 
 
+class MapSource(Protocol):
+    """Where a map comes from: small enough to be handed to another process."""
+
+    @property
+    def name(self) -> str:
+        """Name of the map, for tables."""
+
+    def scene(self) -> rayrelief.Scene:
+        """Read or make the map."""
+
+
 @dataclass(frozen=True)
 class Source:
-    """Where a map comes from: small enough to be handed to another process."""
+    """A map of DiLiGenT."""
 
     name: str
     principal_point: PrincipalPoint = "file"
     noise: Noise | None = None
+    perturbation: Perturbation = UNPERTURBED
 
     def scene(self) -> rayrelief.Scene:
-        """Read the map, the principal point moved and the noise added."""
+        """Read the map, the principal point moved, the noise added, and all of it perturbed."""
         (scene,) = diligent.scenes((self.name,))
         if self.principal_point == "paper":
             scene = moved(scene)
-        return scene if self.noise is None else self.noise.added_to(scene)
+        if self.noise is not None:
+            scene = self.noise.added_to(scene)
+        return self.perturbation.applied_to(scene)
 
 
 def moved(scene: rayrelief.Scene) -> rayrelief.Scene:
     """Scene with the paper's principal point."""
-    camera = scene.camera
-    if not isinstance(camera, rayrelief.Pinhole):
-        raise SystemExit(f"{scene.name} has no Pinhole camera, whose principal point could move")
-    return replace(scene, camera=replace(camera, cy=camera.cy + PAPER_SHIFT))
+    return shifted(scene, 0.0, PAPER_SHIFT)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import rayrelief
-from benchmarks.accuracy.inputs import Source
+from benchmarks.accuracy.inputs import MapSource
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.io.atomic import atomic_write
@@ -25,7 +25,7 @@ from rayrelief.methods.base import Method
 class Task:
     """A map to integrate, how, and the key of the result."""
 
-    source: Source
+    source: MapSource
     method: Method
     key: str
 

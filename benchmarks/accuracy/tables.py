@@ -13,13 +13,13 @@ import numpy as np
 
 import rayrelief
 from benchmarks.accuracy.experiments import Cell
-from benchmarks.accuracy.predictions import Cache
+from benchmarks.accuracy.predictions import Cache, Task
 from benchmarks.diligent import truth
 from benchmarks.maps import STEADY
 from benchmarks.report import Column, Table
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
-from rayrelief.evaluation.metrics import depth_errors
+from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.io.atomic import atomic_write
 
 WITHIN = 0.08  # mm
@@ -80,19 +80,20 @@ class Sheet:
 
 def score(cell: Cell, cache: Cache, truths: Mapping[str, FloatArray]) -> Scored:
     """Score what the cache holds; NaN where a run left the range of numbers."""
-    made, failures = [], []
-    for task in cell.tasks:
-        prediction = cache.load(task.key)
-        if prediction is None:
-            raise SystemExit(f"the prediction {task.key} is gone; the same command makes it again")
-        if not prediction.outcome.ok:
-            failures.append(prediction.outcome.cause)
-        if prediction.outcome is Outcome.NOT_FINITE:
-            made.append(math.nan)
-        else:
-            errors = depth_errors(prediction.depth, truths[task.source.name], "scale")
-            made.append(errors.made)
-    return Scored(cell.row, cell.column, cell.printed, tuple(made), tuple(failures))
+    found = [errors_of(task, cache, truths[task.source.name]) for task in cell.tasks]
+    made = tuple(errors.made for errors, _ in found)
+    failures = tuple(outcome.cause for _, outcome in found if not outcome.ok)
+    return Scored(cell.row, cell.column, cell.printed, made, failures)
+
+
+def errors_of(task: Task, cache: Cache, true_depth: FloatArray) -> tuple[DepthErrors, Outcome]:
+    """Errors after the median scale, and how the run ended; NaN where it left all numbers."""
+    prediction = cache.load(task.key)
+    if prediction is None:
+        raise SystemExit(f"the prediction {task.key} is gone; the same command makes it again")
+    if prediction.outcome is Outcome.NOT_FINITE:
+        return DepthErrors("scale", math.nan, math.nan, math.nan), prediction.outcome
+    return depth_errors(prediction.depth, true_depth, "scale"), prediction.outcome
 
 
 def made_sheet(
@@ -103,9 +104,13 @@ def made_sheet(
     cache: Cache,
     scenes: Mapping[str, rayrelief.Scene],
 ) -> Sheet:
-    """Rows and columns in the order of the cells."""
+    """MADE of all cells."""
     truths = {key: truth(scene) for key, scene in scenes.items()}
-    scored = tuple(score(cell, cache, truths) for cell in cells)
+    return sheet_of(name, title, command, [score(cell, cache, truths) for cell in cells])
+
+
+def sheet_of(name: str, title: str, command: str, scored: Sequence[Scored]) -> Sheet:
+    """Rows and columns in the order of what was scored."""
     at = {(each.row, each.column): each.text for each in scored}
     rows = dict.fromkeys(each.row for each in scored)
     columns = dict.fromkeys(each.column for each in scored)
@@ -119,7 +124,7 @@ def made_sheet(
         ),
     )
     head = ("row", "column", "printed", "ours", "lower_quartile", "upper_quartile")
-    return Sheet(name, table, (head, *map(_record, scored)), scored)
+    return Sheet(name, table, (head, *map(_record, scored)), tuple(scored))
 
 
 def summary(sheets: Sequence[Sheet], command: str) -> Table | None:

@@ -16,21 +16,36 @@ _HOMES = {
     "BrownConrady": "rayrelief.cameras.brown_conrady",
     "Camera": "rayrelief.cameras.base",
     "ConjugateGradient": "rayrelief.solvers.conjugate_gradient",
+    "Cylindrical": "rayrelief.cameras.cylindrical",
+    "Division": "rayrelief.cameras.division",
+    "DoubleSphere": "rayrelief.cameras.double_sphere",
+    "Equidistant": "rayrelief.cameras.fisheye",
+    "Equirectangular": "rayrelief.cameras.equirectangular",
+    "Equisolid": "rayrelief.cameras.fisheye",
+    "ExtendedUnified": "rayrelief.cameras.extended_unified",
+    "FieldOfView": "rayrelief.cameras.field_of_view",
     "Integration": "rayrelief.result",
     "IntegrationWarning": "rayrelief.errors",
+    "KannalaBrandt": "rayrelief.cameras.kannala_brandt",
     "Mesh": "rayrelief.mesh",
     "Multigrid": "rayrelief.solvers.multigrid",
     "Orthographic": "rayrelief.cameras.orthographic",
     "Pinhole": "rayrelief.cameras.pinhole",
     "Preprocessing": "rayrelief.preprocess",
+    "RadTanThinPrismFisheye": "rayrelief.cameras.thin_prism_fisheye",
     "RayMap": "rayrelief.cameras.ray_map",
     "RayPlane": "rayrelief.methods.recipes",
     "RayreliefError": "rayrelief.errors",
     "Scene": "rayrelief.scene",
     "Smooth": "rayrelief.methods.recipes",
+    "Stereographic": "rayrelief.cameras.fisheye",
+    "ThinPrismFisheye": "rayrelief.cameras.thin_prism_fisheye",
+    "Unified": "rayrelief.cameras.unified",
     "integrate": "rayrelief.integration",
+    "read_camera": "rayrelief.cameras.calibration",
     "read_scene": "rayrelief.datasets.folder",
     "to_opencv": "rayrelief.conventions",
+    "write_camera": "rayrelief.cameras.calibration",
     "write_depth": "rayrelief.io.depth",
     "write_mesh": "rayrelief.io.meshes",
 }
@@ -38,9 +53,20 @@ _HOMES = {
 if TYPE_CHECKING:
     from rayrelief.cameras.base import Camera
     from rayrelief.cameras.brown_conrady import BrownConrady
+    from rayrelief.cameras.calibration import read_camera, write_camera
+    from rayrelief.cameras.cylindrical import Cylindrical
+    from rayrelief.cameras.division import Division
+    from rayrelief.cameras.double_sphere import DoubleSphere
+    from rayrelief.cameras.equirectangular import Equirectangular
+    from rayrelief.cameras.extended_unified import ExtendedUnified
+    from rayrelief.cameras.field_of_view import FieldOfView
+    from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
+    from rayrelief.cameras.kannala_brandt import KannalaBrandt
     from rayrelief.cameras.orthographic import Orthographic
     from rayrelief.cameras.pinhole import Pinhole
     from rayrelief.cameras.ray_map import RayMap
+    from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
+    from rayrelief.cameras.unified import Unified
     from rayrelief.conventions import to_opencv
     from rayrelief.datasets.folder import read_scene
     from rayrelief.errors import IntegrationWarning, RayreliefError
@@ -62,22 +88,37 @@ __all__ = [
     "BrownConrady",
     "Camera",
     "ConjugateGradient",
+    "Cylindrical",
+    "Division",
+    "DoubleSphere",
+    "Equidistant",
+    "Equirectangular",
+    "Equisolid",
+    "ExtendedUnified",
+    "FieldOfView",
     "Integration",
     "IntegrationWarning",
+    "KannalaBrandt",
     "Mesh",
     "Multigrid",
     "Orthographic",
     "Pinhole",
     "Preprocessing",
+    "RadTanThinPrismFisheye",
     "RayMap",
     "RayPlane",
     "RayreliefError",
     "Scene",
     "Smooth",
+    "Stereographic",
+    "ThinPrismFisheye",
+    "Unified",
     "__version__",
     "integrate",
+    "read_camera",
     "read_scene",
     "to_opencv",
+    "write_camera",
     "write_depth",
     "write_mesh",
 ]

@@ -111,7 +111,8 @@ def _aligned_colours(graph: PixelGraph, x: FloatArray) -> tuple[Labels, FloatArr
 
 def _median_gaps(graph: PixelGraph, x: FloatArray) -> tuple[Numbers, Numbers, FloatArray]:
     """Median of x[second] - x[first] over the 4-neighbours of each pair, first < second."""
-    straight = pixel_graph(graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False))
+    inside = graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False)
+    straight = pixel_graph(inside, wraps=graph.wraps)
     own = straight.gather(graph.scatter(graph.component_of_node, fill=-1)).astype(np.int64)
     values = straight.gather(graph.scatter(x))
     firsts, seconds, gaps = [], [], []

@@ -8,7 +8,7 @@ neighbour is the node itself: every difference along it vanishes, and no kernel 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -54,6 +54,8 @@ class PixelGraph:
         (D, N) node in each direction; the node itself where there is none.
     starts
         (C + 1,) first node of each component, and N.
+    wraps
+        Whether the last column of the image joins the first.
     """
 
     shape: tuple[int, int]
@@ -61,6 +63,7 @@ class PixelGraph:
     pixels: Int32Array
     neighbours: IndexArray
     starts: npt.NDArray[np.int64]
+    wraps: bool = False
 
     @property
     def size(self) -> int:
@@ -118,11 +121,14 @@ class PixelGraph:
         for d in range(len(self.steps)):
             left_out = edges[d] | edges[d ^ 1, self.neighbours[d]]
             neighbours[d, left_out] = nodes[left_out]
-        return _sorted_by_component(self.shape, self.steps, self.pixels, neighbours)
+        graph, order = _sorted_by_component(self.shape, self.steps, self.pixels, neighbours)
+        return replace(graph, wraps=self.wraps), order
 
 
-def pixel_graph(mask: BoolArray, connectivity: Connectivity = 4) -> PixelGraph:
-    """Graph of the pixels inside a mask (H, W)."""
+def pixel_graph(
+    mask: BoolArray, connectivity: Connectivity = 4, *, wraps: bool = False
+) -> PixelGraph:
+    """Graph of the pixels inside a mask (H, W); where it wraps, the last column joins the first."""
     if connectivity not in STEPS:
         raise InputError(
             f"connectivity is {connectivity!r}",
@@ -140,8 +146,11 @@ def pixel_graph(mask: BoolArray, connectivity: Connectivity = 4) -> PixelGraph:
     pixels = np.empty(count, dtype=np.int32)
     neighbours = np.empty((len(steps), count), dtype=np.uint32)
     # A copy: a kernel is compiled anew for each layout, and for what is read-only.
-    _join_pixels(np.array(mask, order="C"), np.array(steps), pixels, neighbours)
-    return _sorted_by_component((mask.shape[0], mask.shape[1]), steps, pixels, neighbours)[0]
+    # Around fewer than three columns a pixel would be its own neighbour, or have one twice.
+    around = wraps and mask.shape[1] > 2
+    _join_pixels(np.array(mask, order="C"), np.array(steps), around, pixels, neighbours)
+    graph, _ = _sorted_by_component((mask.shape[0], mask.shape[1]), steps, pixels, neighbours)
+    return replace(graph, wraps=around)
 
 
 def _sorted_by_component(
@@ -173,7 +182,7 @@ def _sorted_by_component(
 
 
 @njit(cache=True)
-def _join_pixels(mask: Any, steps: Any, pixels: Any, neighbours: Any) -> None:
+def _join_pixels(mask: Any, steps: Any, around: bool, pixels: Any, neighbours: Any) -> None:
     """Number the pixels of a mask strip by strip, and find the neighbours of each."""
     height, width = mask.shape
     numbers = np.empty((height, width), dtype=np.uint32)
@@ -191,6 +200,8 @@ def _join_pixels(mask: Any, steps: Any, pixels: Any, neighbours: Any) -> None:
                 a = numbers[v, u]
                 for d in range(len(steps)):
                     x, y = u + steps[d, 0], v + steps[d, 1]
+                    if around:
+                        x = (x + width) % width
                     joined = 0 <= x < width and 0 <= y < height and mask[y, x]
                     neighbours[d, a] = numbers[y, x] if joined else a
 

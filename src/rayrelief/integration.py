@@ -91,7 +91,8 @@ def integrate(
     check_memory(inside.size, int(np.count_nonzero(inside)), method)
     view = View.of(camera, *inside.shape)
     unit, inside, report = prepare_normals(array, inside, view.rays, method.preprocessing)
-    equations = method.equations(pixel_graph(inside, method.connectivity), unit, view)
+    graph = pixel_graph(inside, method.connectivity, wraps=view.wraps)
+    equations = method.equations(graph, unit, view)
     kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
     if array.dtype.itemsize <= 4:
         unit = unit.astype(np.float32)  # no less precise than what was given

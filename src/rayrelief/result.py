@@ -168,7 +168,8 @@ class Integration:
             fewer strips across jumps and more holes.
         """
         cut_right, cut_down = self._cuts(min_activation, min_jump, both)
-        return grid_mesh(self.points(), self.mask, cut_right, cut_down)
+        wraps = self._state.view.wraps
+        return grid_mesh(self.points(), self.mask, cut_right, cut_down, wraps=wraps)
 
     def active_jumps(self, *, min_activation: float = 0.5) -> FloatArray:
         """Jump (H, W) from each pixel to the next to its right or below, in the unit of depth.
@@ -225,7 +226,7 @@ class Integration:
         same = all(getattr(method, name) is getattr(self.method, name) for name in names)
         if same and connectivity == method.connectivity:
             return self._state.equations
-        graph = pixel_graph(self.mask, connectivity)
+        graph = pixel_graph(self.mask, connectivity, wraps=self._state.view.wraps)
         method = replace(method, connectivity=connectivity)
         return method.equations(graph, self._state.normals, self._state.view)
 

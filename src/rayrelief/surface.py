@@ -30,7 +30,12 @@ _ORDER = ((_RISING, 0), (_RISING, 3), (_FALLING, 1), (_FALLING, 2), (0, 0), (1, 
 
 
 def grid_mesh(
-    points: FloatArray, inside: BoolArray, cut_right: BoolArray, cut_down: BoolArray
+    points: FloatArray,
+    inside: BoolArray,
+    cut_right: BoolArray,
+    cut_down: BoolArray,
+    *,
+    wraps: bool = False,
 ) -> Mesh:
     """Triangles between neighbouring pixels of points (H, W, 3), none of them across a cut.
 
@@ -40,11 +45,15 @@ def grid_mesh(
         (H, W) pixels that become vertices, in row-major order.
     cut_right, cut_down
         (H, W) whether the surface is cut between a pixel and its right or lower neighbour.
+    wraps
+        Whether the right neighbour of the last column is the first.
     """
     vertices = points[inside]
     index = np.full(inside.shape, -1, dtype=np.int32)
     index[inside] = np.arange(len(vertices), dtype=np.int32)
-    held = np.empty((inside.shape[0] - 1, inside.shape[1] - 1), dtype=np.uint8)
+    height, width = inside.shape
+    around = wraps and width > 2
+    held = np.empty((height - 1, width if around else width - 1), dtype=np.uint8)
     _split_blocks(vertices, index, cut_right, cut_down, held)
     counts = np.bincount(held.ravel(), minlength=_NOTHING + 1).tolist()
     faces = np.empty((sum(counts[what] for what, _ in _ORDER), 3), dtype=np.int32)
@@ -81,8 +90,9 @@ def _split_blocks(vertices: Any, index: Any, cut_right: Any, cut_down: Any, held
     height, width = held.shape
     for v in range(height):
         for u in range(width):
-            corners = (index[v, u], index[v, u + 1], index[v + 1, u], index[v + 1, u + 1])
-            cuts = (cut_right[v, u], cut_right[v + 1, u], cut_down[v, u], cut_down[v, u + 1])
+            right = u + 1 if u + 1 < index.shape[1] else 0
+            corners = (index[v, u], index[v, right], index[v + 1, u], index[v + 1, right])
+            cuts = (cut_right[v, u], cut_right[v + 1, u], cut_down[v, u], cut_down[v, right])
             if min(corners) >= 0 and not max(cuts):
                 falling = _squared_distance(vertices, corners[0], corners[3])
                 rising = _squared_distance(vertices, corners[1], corners[2])
@@ -116,7 +126,10 @@ def _put_triangles(index: Any, held: Any, what: int, corners: Any, faces: Any) -
         for u in range(width):
             if held[v, u] == what:
                 for i in range(3):
-                    faces[count, i] = index[v + corners[i] // 2, u + corners[i] % 2]
+                    column = u + corners[i] % 2
+                    if column == index.shape[1]:
+                        column = 0
+                    faces[count, i] = index[v + corners[i] // 2, column]
                 count += 1
 
 

@@ -38,7 +38,7 @@ def test_files_and_summary(run, sphere, out):
     assert sorted(path.name for path in out.iterdir()) == names
     assert all(str(out / name) in ended.out for name in names)
     assert "MADE (median scale)" in ended.out
-    assert len(ended.lines("note: ")) == 4
+    assert len(ended.lines("note: ")) == 5
     assert ended.err.count("\n") == 4
 
 
@@ -251,7 +251,7 @@ def test_option_arrives_in_the_method(run, plane, out, options, fields, monkeypa
 
 
 def test_no_option_of_the_method_is_left_out_above():
-    others = {"path", "out", "convention", "camera", "fov", "mask", "k_order"}
+    others = {"path", "out", "convention", "camera", "fov", "mask", "which", "k_order"}
     others |= {"depth_format", "mesh_format", "dry_run", "threads", "as_json"}
     assert set(inspect.signature(integrate_command).parameters) - others == {
         case[0] for case in OPTIONS
@@ -280,7 +280,7 @@ def test_method_without_options_is_the_recipe_of_the_library():
 def test_camera_of_an_option(run, plane, out, options, camera):
     ended = run("integrate", plane, "-o", out, *options, *ONE_THREAD)
     assert ended.code == 0
-    assert read_camera(out / "camera.json")[0] == camera
+    assert read_camera(out / "camera.json") == camera
     expected = integrate(read_scene(plane).normals, camera, threads=1)
     np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
 
@@ -306,7 +306,7 @@ def test_order_of_k_txt(run, plane, out):
     K = np.loadtxt(plane / "K.txt")
     camera = Pinhole(K[1, 1], K[0, 0], K[1, 2], 23 - K[0, 2])
     run("integrate", plane, "-o", out, "--k-order", "legacy", *ONE_THREAD)
-    assert read_camera(out / "camera.json")[0] == camera
+    assert read_camera(out / "camera.json") == camera
 
 
 # Warnings

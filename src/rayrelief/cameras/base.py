@@ -30,6 +30,14 @@ class Camera(ABC):
         """(width, height) that the camera was calibrated for, or None where any will do."""
         return None
 
+    def crop(self, left: int, top: int, width: int, height: int) -> Camera:
+        """Camera of a part of the image, whose first pixel is (left, top)."""
+        raise self._cannot("be cropped")
+
+    def resize(self, width: int, height: int) -> Camera:
+        """Camera of the image scaled to another size: its borders stay where they are."""
+        raise self._cannot("be scaled")
+
     @abstractmethod
     def directions(self, pixels: FloatArray) -> FloatArray:
         """Directions (..., 3), of any length, seen by pixels (..., 2) given as (u, v); NaN = none.
@@ -56,6 +64,10 @@ class Camera(ABC):
         directions /= np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
         return directions
 
+    def wraps(self, width: int) -> bool:
+        """Whether the last column of an image of this width is a neighbour of the first one."""
+        return False
+
     def check_resolution(self, height: int, width: int) -> None:
         """Raise CameraError unless the camera can serve an image of this size."""
         if self.resolution is not None and self.resolution != (width, height):
@@ -63,8 +75,25 @@ class Camera(ABC):
                 f"the camera is for {self.resolution[0]}x{self.resolution[1]} pixels "
                 f"(width x height) and the normal map has {width}x{height}",
                 expected="the same size",
-                remedy="Use the calibration of this image size, or crop or resize the map to it",
+                remedy=_likely_cause(self.resolution, (width, height)),
             )
+
+    def _cannot(self, what: str) -> CameraError:
+        return CameraError(
+            f"a {type(self).__name__} camera cannot {what}",
+            expected="one of the cameras of this library",
+            remedy="Take its rays: RayMap(camera.unit_rays(height, width))",
+        )
+
+    def known_resolution(self) -> tuple[int, int]:
+        """(width, height) that the camera was calibrated for; CameraError where it is not known."""
+        if self.resolution is None:
+            raise CameraError(
+                f"the image size of a {type(self).__name__} camera is not known",
+                expected="the size that it was calibrated for",
+                remedy="Set it: dataclasses.replace(camera, size=(width, height))",
+            )
+        return self.resolution
 
 
 def pixel_grid(height: int, width: int) -> FloatArray:
@@ -89,6 +118,26 @@ def in_blocks(
         block = slice(start, start + BLOCK_LENGTH)
         result[block] = function(rows[block])
     return result.reshape(*vectors.shape[:-1], length)
+
+
+def _likely_cause(calibrated: tuple[int, int], found: tuple[int, int]) -> str:
+    """Why the size of a map may differ from that of its camera, and what to do."""
+    width, height = found
+    if found == calibrated[::-1]:
+        return "The map or the calibration is turned on its side: turn the map back"
+    ratio = (width / calibrated[0]) / (height / calibrated[1])
+    if abs(math.log(ratio)) < 0.01:
+        return (
+            f"The map was probably scaled: use camera.resize({width}, {height}), "
+            f"or write that camera with 'rayrelief camera FILE --resize {width}x{height} --write'"
+        )
+    if width <= calibrated[0] and height <= calibrated[1]:
+        return (
+            f"The map was probably cropped: use camera.crop(left, top, {width}, {height}), "
+            f"or write that camera with 'rayrelief camera FILE --crop LEFT,TOP,{width},{height} "
+            f"--write'"
+        )
+    return "Use the calibration of this image size, or crop or resize the map to it"
 
 
 def scale_rays(unit: FloatArray) -> FloatArray:

@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, in_blocks
 from rayrelief.cameras.distortion import RationalDistortion
-from rayrelief.cameras.pinhole import check_intrinsics
+from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
-# A ray is trusted if it projects this close to its pixel.
-REPROJECTION_TOLERANCE = 1e-6
-
 
 @dataclass(frozen=True)
-class BrownConrady(Camera):
-    """Perspective camera with OpenCV's rational lens distortion; focal lengths in pixels.
+class BrownConrady(PlaneCamera):
+    """Perspective camera with OpenCV's lens distortion; focal lengths in pixels.
 
     A strong distortion folds the image over at some radius. Points beyond the fold are not seen,
     and pixels that no point within it reaches have no ray.
 
     Attributes
     ----------
-    fx, fy
-        Focal lengths along u and v.
-    cx, cy
-        Principal point; pixel centres at integers.
     k1, k2, p1, p2, k3, k4, k5, k6
         Radial (k) and tangential (p) coefficients in OpenCV's order and sign.
-    size
-        (width, height) that the calibration is for, or None to accept any image.
+    s1, s2, s3, s4
+        Thin prism coefficients.
+    tilt_x, tilt_y
+        Tilt of the sensor about the axes x and y, OpenCV's tau_x and tau_y, in radians.
     """
 
-    fx: float
-    fy: float
-    cx: float
-    cy: float
     k1: float = 0.0
     k2: float = 0.0
     p1: float = 0.0
@@ -50,58 +40,75 @@ class BrownConrady(Camera):
     k4: float = 0.0
     k5: float = 0.0
     k6: float = 0.0
-    size: tuple[int, int] | None = None
+    s1: float = 0.0
+    s2: float = 0.0
+    s3: float = 0.0
+    s4: float = 0.0
+    tilt_x: float = 0.0
+    tilt_y: float = 0.0
+
+    iterative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_intrinsics(self.fx, self.fy, self.cx, self.cy)
-        coefficients = asdict(self.distortion)
-        broken = [f"{k} = {v}" for k, v in coefficients.items() if not math.isfinite(v)]
-        if broken:
+        super().__post_init__()
+        if max(abs(self.tilt_x), abs(self.tilt_y)) >= math.pi / 2:
             raise CameraError(
-                "distortion coefficients " + ", ".join(broken),
-                expected="finite numbers",
-                remedy="Check the calibration; a coefficient that is not used is 0",
+                f"a sensor tilted by tilt_x = {self.tilt_x}, tilt_y = {self.tilt_y}",
+                expected="angles below a right angle, in radians",
+                remedy="Convert the angles if they are in degrees",
             )
-
-    @property
-    def resolution(self) -> tuple[int, int] | None:
-        """(width, height) that the calibration is for, or None."""
-        return self.size
 
     @cached_property
     def distortion(self) -> RationalDistortion:
         """The lens distortion on the plane z = 1."""
         return RationalDistortion(
-            self.k1, self.k2, self.p1, self.p2, self.k3, self.k4, self.k5, self.k6
+            k1=self.k1,
+            k2=self.k2,
+            p1=self.p1,
+            p2=self.p2,
+            k3=self.k3,
+            k4=self.k4,
+            k5=self.k5,
+            k6=self.k6,
+            s1=self.s1,
+            s2=self.s2,
+            s3=self.s3,
+            s4=self.s4,
         )
 
-    def directions(self, pixels: FloatArray) -> FloatArray:
-        """Directions (..., 3) with z = 1 seen by pixels (..., 2); NaN where no point reaches."""
-        return in_blocks(self._directions, pixels, 3)
+    @cached_property
+    def tilt(self) -> FloatArray | None:
+        """Homography (3, 3) from the distorted plane to the tilted sensor; None without tilt."""
+        if not (self.tilt_x or self.tilt_y):
+            return None
+        cos_x, sin_x = math.cos(self.tilt_x), math.sin(self.tilt_x)
+        cos_y, sin_y = math.cos(self.tilt_y), math.sin(self.tilt_y)
+        about_x = np.array([[1, 0, 0], [0, cos_x, sin_x], [0, -sin_x, cos_x]])
+        about_y = np.array([[cos_y, 0, -sin_y], [0, 1, 0], [sin_y, 0, cos_y]])
+        turned = about_y @ about_x
+        # From there along the axis onto the sensor: the principal point stays where it is.
+        x, y, z = turned[:, 2]
+        return np.stack((z * turned[0] - x * turned[2], z * turned[1] - y * turned[2], turned[2]))
 
-    def project(self, points: npt.ArrayLike) -> FloatArray:
-        """Pixels (..., 2) of points (..., 3) in the camera frame; NaN behind and past the fold."""
-        return in_blocks(self._project, points, 2)
+    def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Directions (n, 3) with z = 1 of points (n,) of the sensor; NaN where no point reaches."""
+        if self.tilt is not None:
+            x, y = _transform(np.linalg.inv(self.tilt).astype(np.float64), x, y)
+        x, y = self.distortion.undistort(x, y)
+        return np.stack((x, y, np.ones_like(x)), axis=1)
 
-    def _directions(self, pixels: FloatArray) -> FloatArray:
-        x, y = self.distortion.undistort(
-            (pixels[:, 0] - self.cx) / self.fx, (pixels[:, 1] - self.cy) / self.fy
-        )
-        missed = np.linalg.norm(self._pixels(x, y) - pixels, axis=1)
-        directions = np.stack((x, y, np.ones_like(x)), axis=1)
-        directions[~(missed <= REPROJECTION_TOLERANCE)] = np.nan
-        return directions
-
-    def _project(self, points: FloatArray) -> FloatArray:
+    def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points (n,) of the sensor; NaN behind the camera and past the fold."""
         z = np.where(points[:, 2] > 0, points[:, 2], np.nan)
-        with np.errstate(over="ignore", invalid="ignore"):  # grazing points overflow to "not seen"
-            x, y = points[:, 0] / z, points[:, 1] / z
-            pixels = self._pixels(x, y)
-            pixels[~self.distortion.on_branch(x, y)] = np.nan
-        return pixels
+        x, y = self.distortion.distort_seen(points[:, 0] / z, points[:, 1] / z)
+        return (x, y) if self.tilt is None else _transform(self.tilt, x, y)
 
-    def _pixels(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        distorted = self.distortion.distort(x, y)
-        u = self.fx * distorted.x + self.cx
-        v = self.fy * distorted.y + self.cy
-        return np.stack((u, v), axis=1)
+
+@np.errstate(over="ignore", invalid="ignore")
+def _transform(
+    homography: FloatArray, x: FloatArray, y: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Points (n,) after a homography; NaN from its horizon on, where light comes from behind."""
+    u, v, w = homography @ np.stack((x, y, np.ones_like(x)))
+    w = np.where(w > 0, w, np.nan)
+    return u / w, v / w

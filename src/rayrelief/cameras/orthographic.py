@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,11 +26,14 @@ class Orthographic(Camera):
         Side of a pixel in the unit of the depth; 1 gives the depth in pixels.
     cx, cy
         Pixel that looks along the z axis.
+    size
+        (width, height) that the camera is for, or None to accept any image.
     """
 
     pixel_size: float = 1.0
     cx: float = 0.0
     cy: float = 0.0
+    size: tuple[int, int] | None = field(default=None, kw_only=True)
 
     central: ClassVar[bool] = False
 
@@ -48,6 +51,33 @@ class Orthographic(Camera):
                 expected="two finite numbers, in pixels",
                 remedy="Leave them at 0 to start at the first pixel",
             )
+
+    @property
+    def resolution(self) -> tuple[int, int] | None:
+        """(width, height) that the camera is for, or None."""
+        return self.size
+
+    def crop(self, left: int, top: int, width: int, height: int) -> Orthographic:
+        """Camera of a part of the image, whose first pixel is (left, top)."""
+        return replace(self, cx=self.cx - left, cy=self.cy - top, size=(width, height))
+
+    def resize(self, width: int, height: int) -> Orthographic:
+        """Camera of the image scaled to another size; pixels stay square."""
+        old_width, old_height = self.known_resolution()
+        s, t = width / old_width, height / old_height
+        if abs(s - t) > 0.01 * s:
+            raise CameraError(
+                f"{old_width}x{old_height} pixels scaled to {width}x{height} (width x height)",
+                expected="the same factor for both, since the pixels of this camera are square",
+                remedy="Scale the map evenly",
+            )
+        return replace(
+            self,
+            pixel_size=self.pixel_size / s,
+            cx=(self.cx + 0.5) * s - 0.5,
+            cy=(self.cy + 0.5) * t - 0.5,
+            size=(width, height),
+        )
 
     def directions(self, pixels: FloatArray) -> FloatArray:
         """Directions (..., 3) of pixels (..., 2): all (0, 0, 1)."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, in_blocks
+from rayrelief.cameras.base import Camera, in_blocks, pixel_grid
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import CameraError
 
@@ -16,6 +16,8 @@ from rayrelief.errors import CameraError
 PIXEL_TOLERANCE = 1e-9
 NEWTON_STEPS = 40
 LONGEST_STEP = 8.0
+
+NARROWEST_PANORAMA = 8  # pixels: three rays around a triangle are a panorama of nothing
 
 # Chord between unit vectors that count as one direction.
 SAME_DIRECTION = 1e-12
@@ -55,6 +57,36 @@ class RayMap(Camera):
         self.check_resolution(height, width)
         return self.unit.copy()
 
+    def crop(self, left: int, top: int, width: int, height: int) -> RayMap:
+        """Camera of a part of the image, whose first pixel is (left, top)."""
+        old_width, old_height = self.resolution
+        if not (0 <= left < left + width <= old_width and 0 <= top < top + height <= old_height):
+            raise CameraError(
+                f"a crop of {width}x{height} pixels at ({left}, {top})",
+                expected=f"a part of the {old_width}x{old_height} ray map (width x height)",
+                remedy="Check the corner and the size of the crop",
+            )
+        return RayMap(self.unit[top : top + height, left : left + width])
+
+    def resize(self, width: int, height: int) -> RayMap:
+        """Camera of the image scaled to another size: rays are interpolated between pixel centres.
+
+        The outermost half pixel of an enlarged map continues the cells next to it.
+        """
+        old_width, old_height = self.resolution
+        pixels = (pixel_grid(height, width) + 0.5) * (old_width / width, old_height / height) - 0.5
+        return RayMap(in_blocks(self._interpolated, pixels, 3))
+
+    def wraps(self, width: int) -> bool:
+        """Whether the step from the last column to the first is like the others, in every row."""
+        if width < NARROWEST_PANORAMA:
+            return False
+        steps = np.linalg.norm(np.diff(self.unit, axis=1), axis=-1)
+        seam = np.linalg.norm(self.unit[:, 0] - self.unit[:, -1], axis=-1)
+        known = np.isfinite(seam) & np.isfinite(steps[:, 0]) & np.isfinite(steps[:, -1])
+        usual = 0.5 * (steps[:, 0] + steps[:, -1])
+        return bool(known.any() and np.allclose(seam[known], usual[known], rtol=1e-2, atol=1e-9))
+
     def directions(self, pixels: FloatArray) -> FloatArray:
         """Directions (..., 3) interpolated at pixels (..., 2); NaN outside and next to no ray."""
         return in_blocks(self._directions, pixels, 3)
@@ -67,18 +99,23 @@ class RayMap(Camera):
         width, height = self.resolution
         inside = ((pixels >= 0) & (pixels <= (width - 1, height - 1))).all(axis=1)
         directions = np.full((len(pixels), 3), np.nan)
-        corner = np.minimum(np.floor(pixels[inside]), np.maximum((width - 2, height - 2), 0))
-        s, t = (pixels[inside] - corner).T[..., None]
+        directions[inside] = self._interpolated(pixels[inside])
+        return directions
+
+    def _interpolated(self, pixels: FloatArray) -> FloatArray:
+        """Directions (n, 3) at pixels (n, 2); those outside continue the cell next to them."""
+        width, height = self.resolution
+        corner = np.clip(np.floor(pixels), 0, np.maximum((width - 2, height - 2), 0))
+        s, t = (pixels - corner).T[..., None]
         u, v = corner.astype(np.intp).T
         # The neighbours of the last column and row do not exist where the map is one pixel wide.
         right, below = np.minimum(u + 1, width - 1), np.minimum(v + 1, height - 1)
-        directions[inside] = (
+        return (
             _weighted((1 - s) * (1 - t), self.unit[v, u])
             + _weighted(s * (1 - t), self.unit[v, right])
             + _weighted((1 - s) * t, self.unit[below, u])
             + _weighted(s * t, self.unit[below, right])
         )
-        return directions
 
     def _project(self, points: FloatArray) -> FloatArray:
         points = _normalise(points)
@@ -225,7 +262,7 @@ def _normalise(vectors: FloatArray) -> FloatArray:
 
 def _weighted(weight: FloatArray, rays: FloatArray) -> FloatArray:
     """Rays times weights (n, 1); a missing ray of weight zero does not matter."""
-    return np.where(weight > 0, weight * rays, 0.0)
+    return np.where(weight != 0, weight * rays, 0.0)
 
 
 def _dot(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -46,6 +46,11 @@ class View:
         return self.camera.origins(self.height, self.width)
 
     @property
+    def wraps(self) -> bool:
+        """Whether the last column is a neighbour of the first one."""
+        return self.camera.wraps(self.width)
+
+    @property
     def kind(self) -> DepthKind:
         """What the depth along these rays measures."""
         return depth_kind(self.rays)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import rayrelief
+from rayrelief.cli.camera import camera
 from rayrelief.cli.demo import demo
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command()(integrate)
 app.command()(demo)
 app.command()(evaluate)
+app.command()(camera)
 
 
 def _print_version(wanted: bool) -> None:

@@ -22,6 +22,7 @@ def integrate(
     camera: options.CameraText = None,
     fov: options.Fov = None,
     mask: options.Mask = None,
+    which: options.Which = None,
     k_order: options.KOrder = options.KOrderName.AUTO,
     method: options.MethodOption = options.MethodName.RAY_PLANE,
     published: options.Published = False,
@@ -79,6 +80,7 @@ def integrate(
                 convention=None if convention is None else convention.value,
                 camera=camera_words,
                 mask=mask,
+                which=which,
                 k_order=k_order.value,
             )
         if dry_run:

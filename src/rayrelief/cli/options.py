@@ -68,8 +68,8 @@ CameraText = Annotated[
     typer.Option(
         "--camera",
         metavar="fx,fy,cx,cy|orthographic|FILE",
-        help="Pinhole intrinsics in pixels, an orthographic camera, or a file: K.txt, camera.json, "
-        "or the ray of every pixel as .npy, .npz, .exr, .mat.",
+        help="Pinhole intrinsics in pixels, an orthographic camera, or a calibration file: OpenCV, "
+        "ROS, COLMAP, nerfstudio, Kalibr, Metashape, Meshroom, Blender, mrcal, K.txt, ray maps ...",
         rich_help_panel=_INPUT,
     ),
 ]
@@ -84,6 +84,13 @@ Fov = Annotated[
 ]
 Mask = Annotated[
     Path | None, typer.Option(help="Mask: above half is inside.", rich_help_panel=_INPUT)
+]
+Which = Annotated[
+    str | None,
+    typer.Option(
+        help="Which camera of a calibration with several: its name or number.",
+        rich_help_panel=_INPUT,
+    ),
 ]
 KOrder = Annotated[KOrderName, typer.Option(help="Order of a K.txt.", rich_help_panel=_INPUT)]
 

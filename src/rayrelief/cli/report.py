@@ -32,8 +32,8 @@ def build_report(
             "sha256": _digest(scene),
             "notes": list(scene.notes),
         },
-        "camera": _plain(result.camera),
-        "method": _plain(result.method),
+        "camera": plain(result.camera),
+        "method": plain(result.method),
         "preprocessing": asdict(result.preprocessing),
         "status": {
             "outcome": result.status.outcome.name.lower(),
@@ -45,7 +45,7 @@ def build_report(
         "depth_kind": result.depth_kind,
         "components": list(result.components.sizes),
         "mean_angle_degrees": result.mean_angle(),
-        "errors": None if errors is None else _plain(errors),
+        "errors": None if errors is None else plain(errors),
         "seconds": seconds,
         "history": [asdict(iteration) for iteration in result.history],
         "versions": {
@@ -78,18 +78,18 @@ def _digest(scene: Scene) -> str:
     return digest.hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Reduce dataclasses to dictionaries with their type, and arrays to their shape."""
     if isinstance(value, np.ndarray):
         return {"type": "array", "shape": list(value.shape), "dtype": str(value.dtype)}
     if is_dataclass(value) and not isinstance(value, type):
-        content = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.init}
+        content = {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.init}
         return {"type": type(value).__name__, **content}
     if isinstance(value, Camera):  # a ray map: its rays are a file of their own
         size = None if value.resolution is None else list(value.resolution)
         return {"type": type(value).__name__, "size": size}
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
 
 

@@ -9,7 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.calibration import KOrder, is_camera_text, parse_camera, read_camera
+from rayrelief.cameras.calibration import (
+    KOrder,
+    Request,
+    is_camera_text,
+    parse_camera,
+    read_calibration,
+)
 from rayrelief.conventions import AXIS_SIGNS, BoolArray, DepthKind, FloatArray, to_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
@@ -34,6 +40,7 @@ def read_scene(
     convention: str | None = None,
     camera: Camera | str | os.PathLike[str] | None = None,
     mask: BoolArray | str | os.PathLike[str] | None = None,
+    which: str | None = None,
     k_order: KOrder = "auto",
 ) -> Scene:
     """Read a normal map with its camera and mask, in the OpenCV camera frame.
@@ -50,10 +57,12 @@ def read_scene(
         (the layout of DiLiGenT and BiNI, "opengl") may it be left out.
     camera
         A camera, the path of a camera file, or words: ``"fx,fy,cx,cy"``, ``"fov:60"``,
-        ``"orthographic"``.
+        ``"orthographic"``. Calibration files are told apart by their content, see ``read_camera``.
     mask
         Booleans (H, W), or the path of a mask. Without it and without ``mask.png`` the alpha
         channel decides, else every pixel that has a normal is inside.
+    which
+        Name or number of the camera in a calibration with several.
     k_order
         Which of its two meanings a ``K.txt`` has; passed on to ``read_camera``.
 
@@ -75,7 +84,7 @@ def read_scene(
     file = read_normals(source)
     height, width = file.normals.shape[:2]
 
-    chosen_camera, camera_notes = find_camera(folder, camera, height, width, k_order)
+    chosen_camera, camera_notes = find_camera(folder, camera, height, width, which, k_order)
     chosen_mask, mask_notes = find_mask(folder, mask, file)
     depth, kind, depth_notes = find_depth(folder, chosen_mask)
     return Scene(
@@ -127,6 +136,7 @@ def find_camera(
     camera: Camera | str | os.PathLike[str] | None,
     height: int,
     width: int,
+    which: str | None,
     k_order: KOrder,
 ) -> tuple[Camera, tuple[str, ...]]:
     """Camera from the argument, else from a file of the folder, and what its reader assumed."""
@@ -145,7 +155,8 @@ def find_camera(
         return camera, ()
     if isinstance(camera, str) and is_camera_text(camera):
         return parse_camera(camera, height, width), ()
-    return read_camera(Path(camera), height=height, width=width, k_order=k_order)
+    reading = read_calibration(camera, Request(height, width, which, k_order))
+    return reading.camera, reading.notes
 
 
 def find_mask(

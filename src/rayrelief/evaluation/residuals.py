@@ -59,8 +59,9 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
         )
     inside = scene.mask & np.isfinite(scene.depth)
     normals, inside, _ = prepare_normals(scene.normals, inside, view.rays, method.preprocessing)
-    equations = method.equations(pixel_graph(inside, method.connectivity), normals, view)
-    graph = equations.graph
+    graph = pixel_graph(inside, method.connectivity, wraps=view.wraps)
+    equations = method.equations(graph, normals, view)
+    graph = equations.graph  # without edges that are impossible
     if graph.component_count == graph.size:
         raise InputError(
             f"no two pixels of the scene {scene.name!r} are joined by an equation",

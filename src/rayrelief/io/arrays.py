@@ -13,8 +13,8 @@ import numpy.typing as npt
 from rayrelief.errors import FileError
 from rayrelief.io.exr import read_exr
 from rayrelief.io.images import read_image
-from rayrelief.io.matlab import read_mat
-from rayrelief.io.numpy_files import read_npy, read_npz
+from rayrelief.io.matlab import mat_names, read_mat
+from rayrelief.io.numpy_files import npz_names, read_npy, read_npz
 
 READERS: dict[str, Callable[[Path, Sequence[str]], npt.NDArray[Any]]] = {
     ".npy": lambda path, _: read_npy(path),
@@ -56,6 +56,12 @@ def read_array(path: str | os.PathLike[str], *, keys: Sequence[str] = ()) -> npt
             remedy="Save it again as a plain numeric array",
         )
     return array
+
+
+def array_names(path: Path) -> tuple[str, ...]:
+    """Names of the arrays in a .npz or .mat file; none for other formats."""
+    names = {".npz": npz_names, ".mat": mat_names}.get(path.suffix.lower())
+    return () if names is None else names(path)
 
 
 def check_suffix(path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,17 @@ HEADER_SIZE = 128
 
 def read_mat(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     """Array of a .mat file: the first of ``keys`` that it has, else its only one."""
-    from scipy.io import loadmat, whosmat
-    from scipy.io.matlab import MatReadError
+    from scipy.io import loadmat
+
+    name = choose_name(path, mat_names(path), keys)
+    with _refusing_damage(path):
+        array: npt.NDArray[Any] = np.asarray(loadmat(path, variable_names=[name])[name])
+    return array
+
+
+def mat_names(path: Path) -> tuple[str, ...]:
+    """Names of the arrays in a .mat file, whose elements are all checked."""
+    from scipy.io import whosmat
 
     check_signature(path)
     data = read_bytes(path)
@@ -36,14 +46,20 @@ def read_mat(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
             expected="a MATLAB file of version 5 to 7",
             remedy="Save it again in MATLAB with save(file, variable, '-v7')",
         )
-    try:
+    with _refusing_damage(path):
         order = "<" if data[126:128] == b"IM" else ">"
         check_elements(memoryview(data)[HEADER_SIZE:], order)
-        name = choose_name(path, [name for name, _, _ in whosmat(path)], keys)
-        array: npt.NDArray[Any] = np.asarray(loadmat(path, variable_names=[name])[name])
+        return tuple(name for name, _, _ in whosmat(path))
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    from scipy.io.matlab import MatReadError
+
+    try:
+        yield
     except (MatReadError, zlib.error, struct.error, *BROKEN) as error:
         raise damaged(path, error) from error
-    return array
 
 
 def check_elements(data: memoryview | bytes, order: str) -> None:

@@ -240,14 +240,16 @@ class BiNI(Method):
             return bini.orthographic_equations(graph, nodes, graph.gather(view.origins))
         if self.form == "rays":
             return bini.central_equations(graph, nodes, graph.gather(view.rays))
-        if not isinstance(view.camera, Pinhole) or self.connectivity != 4:
+        camera = view.camera
+        if not isinstance(camera, Pinhole) or camera.skew or self.connectivity != 4:
+            skewed = "skewed " if isinstance(camera, Pinhole) and camera.skew else ""
             raise InputError(
-                f"BiNI's printed form was asked for with a {type(view.camera).__name__} camera "
+                f"BiNI's printed form was asked for with a {skewed}{type(camera).__name__} camera "
                 f"and connectivity {self.connectivity}",
-                expected="a Pinhole and connectivity 4",
+                expected="a Pinhole without skew and connectivity 4",
                 remedy="Use form='rays', which works for any central camera",
             )
-        return bini.printed_pinhole_equations(graph, nodes, view.camera)
+        return bini.printed_pinhole_equations(graph, nodes, camera)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.surface import grid_mesh
 from rayrelief.viewer.rasterise import normals_of, oblique_view, shade
-from rayrelief.viewer.sheet import ColourScale, Image, Panel, paint, side_by_side
+from rayrelief.viewer.sheet import ColourScale, Image, Panel, colour_table, paint, side_by_side
 
 SMALLEST_HEIGHT = 32
 NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
@@ -150,39 +150,24 @@ def _clay(brightness: FloatArray) -> Image:
 
 
 def _depth_panel(result: Integration, window: _Window) -> Panel:
-    import cv2
-
     low, high = np.percentile(result.depth[result.mask], (1, 99))
-    scale = ColourScale(_colours(cv2.COLORMAP_VIRIDIS, 0, 255), float(low), float(high))
+    scale = ColourScale(colour_table("viridis"), float(low), float(high))
     picture = scale.paint(window.samples(result.depth))
     return Panel(f"depth, {result.depth_kind}", picture, scale)
 
 
 def _jump_panel(jumps: FloatArray) -> Panel:
-    import cv2
-
     sizes = jumps[jumps > 0]
     high = float(np.percentile(sizes, 95)) if sizes.size else 0.0
-    scale = ColourScale(_colours(cv2.COLORMAP_INFERNO, 205, 0), 0.0, high)
+    scale = ColourScale(colour_table("inferno", 205, 0), 0.0, high)
     picture = scale.paint(jumps)
     picture[jumps == 0] = 255
     return Panel("jumps", picture, scale) if sizes.size else Panel("no jumps", picture)
 
 
 def _error_panel(error: FloatArray, window: _Window) -> Panel:
-    import cv2
-
     known = error[np.isfinite(error)]
     high = float(np.percentile(known, 99))
-    scale = ColourScale(_colours(cv2.COLORMAP_MAGMA, 255, 0), 0.0, high)
+    scale = ColourScale(colour_table("magma", 255, 0), 0.0, high)
     caption = f"absolute error, mean {known.mean():.3g}"
     return Panel(caption, scale.paint(window.samples(error)), scale)
-
-
-def _colours(colour_map: int, first: int, last: int) -> Image:
-    """Table (256, 3), RGB, of the part of an OpenCV colour map from its first to its last entry."""
-    import cv2
-
-    entries = np.linspace(first, last, 256).round().astype(np.uint8)
-    table: Image = cv2.applyColorMap(entries, colour_map).reshape(256, 3)
-    return table[:, ::-1]

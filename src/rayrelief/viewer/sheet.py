@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rayrelief.conventions import FloatArray
 
 Image = npt.NDArray[np.uint8]  # (H, W, 3), RGB
+ColourMap = Literal["viridis", "inferno", "magma"]
 
 PAPER = (244, 244, 242)
 INK = (52, 56, 64)
@@ -49,6 +50,20 @@ def paint(level: FloatArray, colours: Image) -> Image:
     picture = colours[index]
     picture[np.isnan(level)] = PAPER
     return picture
+
+
+def colour_table(name: ColourMap, first: int = 0, last: int = 255) -> Image:
+    """Table (256, 3), RGB, of the part of a colour map from its first to its last entry."""
+    import cv2
+
+    maps = {
+        "viridis": cv2.COLORMAP_VIRIDIS,
+        "inferno": cv2.COLORMAP_INFERNO,
+        "magma": cv2.COLORMAP_MAGMA,
+    }
+    entries = np.linspace(first, last, 256).round().astype(np.uint8)
+    table: Image = cv2.applyColorMap(entries, maps[name]).reshape(256, 3)
+    return table[:, ::-1]
 
 
 def side_by_side(panels: Sequence[Panel], height: int, width: int) -> Image:

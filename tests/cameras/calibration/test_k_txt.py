@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayrelief.cameras.calibration import KOrder, read_camera
-from rayrelief.cameras.calibration.k_txt import choose_order
+from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.calibration import KOrder, Request, read_calibration, read_camera
+from rayrelief.cameras.calibration.k_txt import choose_order, write
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import CameraError, FileError, InputError
 
 HEIGHT, WIDTH = 512, 612
 BEAR = Pinhole(3772, 3759, 305.875, 255.125)
@@ -33,7 +34,8 @@ def k_txt(tmp_path):
 
 @pytest.mark.parametrize(("text", "order"), [(NEW, "OpenCV order"), (OLD, "old BiNI order")])
 def test_both_orders_describe_one_camera(k_txt, text, order):
-    camera, (note,) = read_camera(k_txt(text), height=HEIGHT, width=WIDTH)
+    reading = read_calibration(k_txt(text), Request(HEIGHT, WIDTH))
+    camera, (_, note) = reading.camera, reading.notes
     assert camera == BEAR
     for words in (order, "detected", "612x512", "fx = 3772", "cy = 255.125", "--k-order"):
         assert words in note
@@ -42,10 +44,11 @@ def test_both_orders_describe_one_camera(k_txt, text, order):
 @pytest.mark.parametrize(("text", "order"), [(NEW, "opencv"), (OLD, "legacy")])
 def test_a_requested_order_is_obeyed(k_txt, text, order):
     path = k_txt(text)
-    camera, (note,) = read_camera(path, height=HEIGHT, width=WIDTH, k_order=order)
+    reading = read_calibration(path, Request(HEIGHT, WIDTH, k_order=order))
+    camera, (_, note) = reading.camera, reading.notes
     assert camera == BEAR
     assert "as requested" in note
-    other, _ = read_camera(path, height=HEIGHT, width=WIDTH, k_order=OTHER_ORDER[order])
+    other = read_camera(path, height=HEIGHT, width=WIDTH, k_order=OTHER_ORDER[order])
     assert other != BEAR
 
 
@@ -69,14 +72,16 @@ def test_either_order_is_detected_near_the_centre(fx, fy, du, dv, shape, legacy)
 
 
 def test_a_square_image_decides_nothing(k_txt):
-    camera, (note,) = read_camera(k_txt(OLD), height=560, width=560)
+    reading = read_calibration(k_txt(OLD), Request(560, 560))
+    camera, (_, note) = reading.camera, reading.notes
     assert camera == Pinhole(3759, 3772, 255.875, 305.875)
     assert "assumed" in note
     assert "k_order='legacy'" in note
 
 
 def test_an_unknown_image_size_means_opencv_order(k_txt):
-    camera, (note,) = read_camera(k_txt(NEW), height=None, width=None)
+    reading = read_calibration(k_txt(NEW), Request(None, None))
+    camera, (_, note) = reading.camera, reading.notes
     assert camera == BEAR
     assert "image size is not known" in note
     with pytest.raises(InputError, match="without the height of the image"):
@@ -90,14 +95,14 @@ def test_an_unknown_order_is_refused(k_txt):
 
 def test_commas_comments_and_a_byte_order_mark_are_fine(k_txt):
     text = "\ufeff# from calibration\n3772, 0, 305.875\n\n0, 3759, 255.125\n0, 0, 1"
-    assert read_camera(k_txt(text), height=HEIGHT, width=WIDTH)[0] == BEAR
+    assert read_camera(k_txt(text), height=HEIGHT, width=WIDTH) == BEAR
 
 
-@given(st.floats(1e-3, 1e6), st.floats(1e-3, 1e6), st.floats(-600, 600), st.floats(-500, 500))
+@given(st.floats(15, 1e6), st.floats(15, 1e6), st.floats(-600, 600), st.floats(-500, 500))
 def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
     path = tmp_path_factory.mktemp("k") / "K.txt"
     np.savetxt(path, [[fx, 0, cx], [0, fy, cy], [0, 0, 1]])
-    camera, _ = read_camera(path, height=HEIGHT, width=WIDTH, k_order="opencv")
+    camera = read_camera(path, height=HEIGHT, width=WIDTH, k_order="opencv")
     assert camera == Pinhole(fx, fy, cx, cy)
 
 
@@ -106,7 +111,7 @@ def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
     [
         ("", "is empty"),
         (" \n\t\n", "is empty"),
-        (b"\xff\xfe\x00", "is not a text file"),
+        (b"\xff\xfe\x00", "is not a calibration that is known here"),
         ("fx 0 cx\n0 fy cy\n0 0 1", "text that is not a number"),
         ("1 0 2\n0 1 2\n", "2 rows with 3, 3 entries"),
         ("1 0 2 0\n0 1 2 0\n0 0 1 0\n", "3 rows with 4, 4, 4 entries"),
@@ -114,8 +119,9 @@ def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
         ("0 0 2\n0 0 2\n0 0 1", "singular"),
         ("100 0 2\n0 0 2\n0 0 1", "singular"),
         ("-100 0 2\n0 100 2\n0 0 1", "focal lengths -100 and 100, not positive"),
-        ("100 3 2\n0 100 2\n0 0 1", "skew 3 .* not supported by this reader"),
-        ("100 0 2\n3 100 2\n0 0 1", "skew 0 .and 3 below the diagonal"),
+        ("1e308 0 2\n0 1e308 2\n0 0 1", "focal lengths fx = 1e"),
+        ("100 0 2\n3 100 2\n0 0 1", "the number 3 below the diagonal"),
+        (".8 0 .5\n0 1.1 .5\n0 0 1", "focal lengths of 0.8 and 1.1 pixels .* look normalised"),
         ("100 0 2\n0 100 2\n0 0 2", "last row 0 0 2"),
         ("100 0 nan\n0 100 2\n0 0 1", "NaN"),
         ("100 0 inf\n0 100 2\n0 0 1", "infinite"),
@@ -129,6 +135,27 @@ def test_every_broken_file_gives_one_clear_message(k_txt, text, words):
     assert "K.txt" in caught.value.found
     assert caught.value.expected
     assert caught.value.remedy
+
+
+def test_skew_is_kept(k_txt):
+    path = k_txt("100 3 300\n0 110 250\n0 0 1")
+    assert read_camera(path, height=HEIGHT, width=WIDTH) == Pinhole(100, 110, 300, 250, skew=3)
+    with pytest.raises(FileError, match="the skew 3, which the old BiNI order does not have"):
+        read_camera(path, height=HEIGHT, width=WIDTH, k_order="legacy")
+
+
+@given(st.floats(15, 1e6), st.floats(15, 1e6), st.floats(-600, 600), st.floats(-9, 9))
+def test_what_is_written_is_read(tmp_path_factory, fx, fy, cx, skew):
+    path = tmp_path_factory.mktemp("k") / "K.txt"
+    camera = Pinhole(fx, fy, cx, 77.7, skew=skew)
+    write(path, camera)
+    assert read_camera(path, k_order="opencv") == camera
+
+
+def test_a_lens_does_not_fit(tmp_path):
+    with pytest.raises(CameraError, match="a BrownConrady does not fit"):
+        write(tmp_path / "K.txt", BrownConrady(9, 9, 0, 0, k1=0.1))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path):

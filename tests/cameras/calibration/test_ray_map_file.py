@@ -22,7 +22,7 @@ LENS = BrownConrady(10, 10, 15, 10, k1=-0.3)  # folds over: its corners have no 
 def test_any_central_camera_becomes_a_ray_map(tmp_path, suffix, tolerance):
     path = tmp_path / f"rays{suffix}"
     write_camera(path, LENS, height=21, width=31)
-    camera, _ = read_camera(path, height=21, width=31)
+    camera = read_camera(path, height=21, width=31)
     assert isinstance(camera, RayMap)
     assert np.isnan(camera.unit).any()
     np.testing.assert_allclose(camera.unit, LENS.unit_rays(21, 31), rtol=0, atol=tolerance)
@@ -31,19 +31,19 @@ def test_any_central_camera_becomes_a_ray_map(tmp_path, suffix, tolerance):
 
 def test_a_known_resolution_needs_no_size(tmp_path):
     write_camera(tmp_path / "rays.npy", Pinhole.from_fov(60, 3, 4))
-    assert read_camera(tmp_path / "rays.npy", height=3, width=4)[0].resolution == (4, 3)
+    assert read_camera(tmp_path / "rays.npy", height=3, width=4).resolution == (4, 3)
 
 
 def test_matlab_files_are_read(tmp_path):
     rays = Pinhole(10, 10, 2, 2).rays(5, 6)
     savemat(tmp_path / "camera.mat", {"rays": rays, "other": np.eye(2)})
-    camera, _ = read_camera(tmp_path / "camera.mat", height=5, width=6)
+    camera = read_camera(tmp_path / "camera.mat", height=5, width=6)
     np.testing.assert_allclose(camera.rays(5, 6), rays, atol=1e-14)
 
 
 def test_the_key_of_a_lone_array_does_not_matter(tmp_path):
     np.savez(tmp_path / "camera.npz", directions=np.ones((2, 3, 3)))
-    assert read_camera(tmp_path / "camera.npz", height=2, width=3)[0].resolution == (3, 2)
+    assert read_camera(tmp_path / "camera.npz", height=2, width=3).resolution == (3, 2)
 
 
 def test_a_map_of_another_size_is_refused(tmp_path):
@@ -74,11 +74,31 @@ def test_a_damaged_file_is_named(tmp_path):
         read_camera(tmp_path / "rays.npy", height=None, width=None)
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_tangents_of_the_authors_are_rays_with_z_1(tmp_path, apart):
+    rays = LENS.rays(21, 31)
+    arrays = {"ray_directions_x": rays[..., 0], "ray_directions_y": rays[..., 1]}
+    path = tmp_path / "bear_x.mat"
+    if apart:
+        for axis, (name, array) in zip("xy", arrays.items(), strict=True):
+            savemat(tmp_path / f"bear_{axis}.mat", {name: array})
+    else:
+        savemat(path, arrays)
+    camera = read_camera(path, height=21, width=31)
+    np.testing.assert_allclose(camera.rays(21, 31), rays, rtol=1e-14)
+
+
+def test_tangents_without_their_other_half_are_refused(tmp_path):
+    savemat(tmp_path / "bear_x.mat", {"ray_directions_x": np.zeros((4, 5))})
+    with pytest.raises(FileError, match=r"bear_y\.mat does not exist"):
+        read_camera(tmp_path / "bear_x.mat")
+
+
 @pytest.mark.parametrize("name", ["camera.yaml", "camera"])
 def test_unknown_formats_name_the_known_ones(tmp_path, name):
-    known = r"expected one of \.txt, \.json, \.npy, \.npz, \.exr, \.mat"
-    with pytest.raises(FileError, match=known):
-        read_camera(tmp_path / name, height=None, width=None)
+    (tmp_path / name).write_text("nothing: known\n")
+    with pytest.raises(FileError, match=r"expected one of: camera.json.*OpenCV.*COLMAP"):
+        read_camera(tmp_path / name)
     with pytest.raises(FileError, match=r"expected one of \.json, \.npy, \.npz, \.exr"):
         write_camera(tmp_path / name, LENS)
 

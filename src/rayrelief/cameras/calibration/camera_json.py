@@ -5,56 +5,85 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import Any
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
-from rayrelief.cameras.calibration.calibration_file import naming_file, read_text
+from rayrelief.cameras.calibration.document import Document, naming_file
+from rayrelief.cameras.calibration.matrix_entries import read_size
+from rayrelief.cameras.calibration.reading import Reading, Request
+from rayrelief.cameras.cylindrical import Cylindrical
+from rayrelief.cameras.division import Division
+from rayrelief.cameras.double_sphere import DoubleSphere
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.extended_unified import ExtendedUnified
+from rayrelief.cameras.field_of_view import FieldOfView
+from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
+from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.errors import CameraError, FileError
+from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
+from rayrelief.cameras.unified import Unified
+from rayrelief.errors import CameraError
 from rayrelief.io.atomic import atomic_write
 
-FORMAT = "rayrelief-camera"
+FORMAT = "camera.json of this library"
+SIGN = "rayrelief-camera"
 VERSION = 1
 
-Parametric = Pinhole | BrownConrady | Orthographic
+Parametric = PlaneCamera | Orthographic
 MODELS: dict[str, type[Parametric]] = {
     "pinhole": Pinhole,
     "brown_conrady": BrownConrady,
+    "kannala_brandt": KannalaBrandt,
+    "thin_prism_fisheye": ThinPrismFisheye,
+    "rad_tan_thin_prism_fisheye": RadTanThinPrismFisheye,
+    "equidistant": Equidistant,
+    "equisolid": Equisolid,
+    "stereographic": Stereographic,
+    "field_of_view": FieldOfView,
+    "division": Division,
+    "unified": Unified,
+    "extended_unified": ExtendedUnified,
+    "double_sphere": DoubleSphere,
+    "equirectangular": Equirectangular,
+    "cylindrical": Cylindrical,
     "orthographic": Orthographic,
 }
 
 
-def read_camera_json(path: Path) -> Parametric:
-    """Read a camera; lengths in pixels, pixel centres at integers."""
-    try:
-        content = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise malformed(path, f"is not valid JSON ({error})") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FileError(
-            f'{path} does not say "format": "{FORMAT}"',
-            expected="a camera written by rayrelief",
-            remedy="Calibrations of other tools: write the camera matrix to K.txt, or the ray of "
-            "every pixel to a .npy file",
-        )
-    if content.get("version") != VERSION:
-        raise FileError(
-            f"{path} has the version {content.get('version')!r}",
-            expected=f"version {VERSION}",
-            remedy="Install a newer rayrelief, or write the camera again",
-        )
-    model, parameters = content.get("model"), content.get("parameters")
-    if not isinstance(model, str) or model not in MODELS:
-        raise malformed(path, f"has the model {model!r}", "one of " + ", ".join(MODELS))
-    if not isinstance(parameters, dict):
-        raise malformed(path, f"has the parameters {parameters!r}", "an object with names")
-    return build(path, MODELS[model], parameters)
+def recognises(document: Document) -> bool:
+    """Whether a document says that it is a camera of this library."""
+    return document.mapping.get("format") == SIGN
 
 
-def write_camera_json(path: str | os.PathLike[str], camera: Camera) -> None:
+def read(document: Document, request: Request) -> Reading:
+    """Camera of a document, every parameter checked; lengths in pixels."""
+    entries = document.entries()
+    if entries.value("version") != VERSION:
+        raise entries.error(
+            "version",
+            f"is {entries.value('version')!r}",
+            f"version {VERSION}",
+            "Install a newer rayrelief, or write the camera again",
+        )
+    kind = MODELS[entries.text("model", *MODELS)]
+    parameters = entries.entries("parameters")
+    known = {field.name: field for field in fields(kind)}
+    for name in parameters.content:
+        if name not in known:
+            raise parameters.error(name, "is unknown", "only " + ", ".join(known))
+    required = [name for name, field in known.items() if field.default is MISSING]
+    present = [name for name in parameters.content if name not in ("size", *required)]
+    values: dict[str, Any] = {name: parameters.number(name) for name in (*required, *present)}
+    if "size" in parameters:
+        values["size"] = read_size(parameters, "size")
+    with naming_file(document.path):
+        return Reading(kind(**values))
+
+
+def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write a camera with parameters (not a ray map) so that it reads back bit for bit."""
     model = next((name for name, kind in MODELS.items() if type(camera) is kind), None)
     if model is None or not isinstance(camera, Parametric):
@@ -68,54 +97,7 @@ def write_camera_json(path: str | os.PathLike[str], camera: Camera) -> None:
     parameters: dict[str, Any] = {name: float(value) for name, value in values.items()}
     if size is not None:
         parameters["size"] = [int(side) for side in size]
-    content = {"format": FORMAT, "version": VERSION, "model": model, "parameters": parameters}
+    content = {"format": SIGN, "version": VERSION, "model": model, "parameters": parameters}
     text = json.dumps(content, indent=2) + "\n"
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def build(path: Path, kind: type[Parametric], parameters: dict[str, Any]) -> Parametric:
-    """Camera of a kind from the parameters in a file, all of them checked."""
-    names = [field.name for field in fields(kind)]
-    unknown = [name for name in parameters if name not in names]
-    if unknown:
-        expected = "only " + ", ".join(names)
-        raise malformed(path, "has the unknown parameters " + ", ".join(unknown), expected)
-    required = [field.name for field in fields(kind) if field.default is MISSING]
-    missing = [name for name in required if name not in parameters]
-    if missing:
-        raise malformed(path, "lacks the parameters " + ", ".join(missing), "all of them")
-    values: dict[str, Any] = {}
-    for name, value in parameters.items():
-        if name == "size":
-            values[name] = read_size(path, value)
-        elif is_number(value):
-            values[name] = float(value)
-        else:
-            raise malformed(path, f"has {name} = {value!r}", "a number")
-    with naming_file(path):
-        return kind(**values)
-
-
-def read_size(path: Path, value: object) -> tuple[int, int] | None:
-    """(width, height) of the image in pixels."""
-    if value is None:
-        return None
-    whole = isinstance(value, list) and all(type(side) is int and side > 0 for side in value)
-    if not (isinstance(value, list) and whole and len(value) == 2):
-        raise malformed(path, f"has size = {value!r}", "[width, height] in whole pixels, or null")
-    return value[0], value[1]
-
-
-def is_number(value: object) -> bool:
-    """Whether a JSON value is a number that fits into a float."""
-    return isinstance(value, float) or (type(value) is int and abs(value) < 2**1000)
-
-
-def malformed(path: Path, found: str, expected: str = "") -> FileError:
-    """Error for a camera.json that is not as it should be."""
-    return FileError(
-        f"{path} {found}",
-        expected=expected or "a camera written by rayrelief",
-        remedy="Correct the file, or write it again with write_camera",
-    )

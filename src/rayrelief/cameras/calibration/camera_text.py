@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.orthographic import Orthographic
-from rayrelief.cameras.pinhole import Pinhole, check_principal_point
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.plane import check_against_image
 from rayrelief.errors import CameraError, InputError
 
 EXPECTED = "'fx,fy,cx,cy' in pixels, 'fov:DEGREES', 'orthographic' or 'orthographic:PIXEL_SIZE'"
@@ -35,7 +36,7 @@ def parse_camera(text: str, height: int, width: int) -> Camera:
             return Pinhole.from_fov(float(size), height, width)
         fx, fy, cx, cy = (float(number) for number in text.split(","))
         camera = Pinhole(fx, fy, cx, cy)
-        check_principal_point(camera, height, width)
+        check_against_image(camera, height, width)
         return camera
     except CameraError as error:
         raise InputError(

@@ -8,18 +8,21 @@ point does, unless the image is nearly square.
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 
-from rayrelief.cameras.calibration.calibration_file import naming_file, read_text
-from rayrelief.cameras.pinhole import Pinhole, check_principal_point
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration.document import Document
+from rayrelief.cameras.calibration.reading import KOrder, Reading, Request
+from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import CameraError, FileError, InputError
+from rayrelief.io.atomic import atomic_write
 
-KOrder = Literal["auto", "opencv", "legacy"]
-K_ORDERS = ("auto", "opencv", "legacy")
+FORMAT = "3x3 camera matrix (K.txt)"
 
 # One order is taken as detected if its principal point is this many times closer to the centre
 # of the image than that of the other, and closer by this fraction of the longer side.
@@ -29,37 +32,51 @@ CLEAR_FRACTION = 0.02
 EXPECTED = "three rows of three numbers: fx 0 cx, 0 fy cy, 0 0 1"
 
 
-def read_k_txt(
-    path: Path, *, height: int | None, width: int | None, k_order: KOrder = "auto"
-) -> tuple[Pinhole, tuple[str, ...]]:
-    """Read a camera matrix in pixels, pixel centres at integers, and say which order was taken.
+def recognises(document: Document) -> bool:
+    """Whether a text has three rows, or is called K.txt."""
+    if document.syntax != "text":
+        return False
+    return document.path.name.lower() == "k.txt" or len(_rows(document.text)) == 3
 
-    Parameters
-    ----------
-    path
-        Three rows of three numbers.
-    height, width
-        Size of the image that the camera belongs to; without it the order cannot be detected.
-    k_order
-        ``"opencv"``, ``"legacy"`` (the old BiNI order) or ``"auto"`` (detect).
+
+def read(document: Document, request: Request) -> Reading:
+    """Camera of a matrix in pixels, pixel centres at integers, with a note on its order.
+
+    Without the size of the image the order cannot be detected.
     """
-    if k_order not in K_ORDERS:
-        raise InputError(
-            f"k_order={k_order!r}", expected="one of " + ", ".join(repr(name) for name in K_ORDERS)
+    orders = get_args(KOrder)
+    if request.k_order not in orders:
+        known = ", ".join(repr(name) for name in orders)
+        raise InputError(f"k_order={request.k_order!r}", expected=f"one of {known}")
+    K = parse_matrix(document)
+    camera, notes = choose_order(document.path, K, request.height, request.width, request.k_order)
+    return Reading(camera, notes)
+
+
+def write(path: str | os.PathLike[str], camera: Camera) -> None:
+    """Write the matrix of a pinhole in OpenCV order; numbers read back bit for bit."""
+    if type(camera) is not Pinhole:
+        raise CameraError(
+            f"a {type(camera).__name__} does not fit into {path}",
+            expected="a Pinhole, for a file that holds nothing but a 3x3 camera matrix",
+            remedy="Choose another format, or write its rays as a ray map (.npy)",
         )
-    K = parse_matrix(path)
-    camera, notes = choose_order(path, K, height, width, k_order)
-    if height is not None and width is not None:
-        with naming_file(path):
-            check_principal_point(camera, height, width)
-    return camera, notes
+    rows = ((camera.fx, camera.skew, camera.cx), (0.0, camera.fy, camera.cy), (0.0, 0.0, 1.0))
+    text = "\n".join(" ".join(repr(float(number)) for number in row) for row in rows)
+    with atomic_write(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def choose_order(
     path: Path, K: FloatArray, height: int | None, width: int | None, k_order: KOrder
 ) -> tuple[Pinhole, tuple[str, ...]]:
     """Camera of a matrix in the requested or detected order, with a note on why."""
-    opencv = Pinhole(float(K[0, 0]), float(K[1, 1]), float(K[0, 2]), float(K[1, 2]))
+    fx, skew, cx, fy, cy = (float(K[at]) for at in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2)))
+    opencv = Pinhole(fx, fy, cx, cy, skew=skew)
+    if skew:
+        if k_order == "legacy":
+            raise not_a_camera(path, f"the skew {skew:g}, which the old BiNI order does not have")
+        return opencv, (note(path, opencv, f"read in OpenCV order, with the skew {skew:g}"),)
     if k_order == "opencv":
         return opencv, (note(path, opencv, "read in OpenCV order, as requested"),)
     if height is None:
@@ -93,10 +110,9 @@ def choose_order(
     return legacy, (note(path, legacy, how, other="opencv"),)
 
 
-def parse_matrix(path: Path) -> FloatArray:
-    """3x3 matrix of a text file, checked to be that of a camera without skew."""
-    lines = [line.split("#")[0].replace(",", " ").split() for line in read_text(path).splitlines()]
-    rows = [line for line in lines if line]
+def parse_matrix(document: Document) -> FloatArray:
+    """3x3 matrix of a text file, checked to be that of a camera."""
+    path, rows = document.path, _rows(document.text)
     if [len(row) for row in rows] != [3, 3, 3]:
         shape = ", ".join(str(len(row)) for row in rows) or "no"
         raise not_a_camera(path, f"{len(rows)} rows with {shape} entries")
@@ -108,17 +124,20 @@ def parse_matrix(path: Path) -> FloatArray:
         raise not_a_camera(path, f"NaN or infinite numbers, {describe(K)}")
     if K[2].tolist() != [0.0, 0.0, 1.0]:
         raise not_a_camera(path, f"the last row {K[2, 0]:g} {K[2, 1]:g} {K[2, 2]:g}")
-    if K[0, 0] * K[1, 1] == K[0, 1] * K[1, 0]:
+    (fx, skew), (below, fy) = K[:2, :2].tolist()  # unlike NumPy's, these overflow in silence
+    if fx * fy == skew * below:
         raise not_a_camera(path, f"a singular matrix, {describe(K)}")
-    if K[0, 0] <= 0 or K[1, 1] <= 0:
-        raise not_a_camera(path, f"the focal lengths {K[0, 0]:g} and {K[1, 1]:g}, not positive")
-    if K[0, 1] != 0 or K[1, 0] != 0:
-        raise FileError(
-            f"{path} holds the skew {K[0, 1]:g} (and {K[1, 0]:g} below the diagonal)",
-            expected="0: skew is not supported by this reader",
-            remedy="Calibrate without skew, or give the rays of this camera as a ray map (.npy)",
-        )
+    if fx <= 0 or fy <= 0:
+        raise not_a_camera(path, f"the focal lengths {fx:g} and {fy:g}, not positive")
+    if below != 0:
+        raise not_a_camera(path, f"the number {below:g} below the diagonal")
     return K
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Words of each line, without comments and empty lines."""
+    lines = [line.split("#")[0].replace(",", " ").split() for line in text.splitlines()]
+    return [line for line in lines if line]
 
 
 def distance_from_centre(camera: Pinhole, height: int, width: int) -> float:

@@ -8,20 +8,29 @@ from pathlib import Path
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.calibration.calibration_file import naming_file
+from rayrelief.cameras.calibration.document import naming_file
+from rayrelief.cameras.calibration.reading import Reading
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import CameraError, FileError
-from rayrelief.io.arrays import read_array
+from rayrelief.io.arrays import array_names, read_array
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.exr import write_exr
 
 KEY = "rays"
+TANGENTS = ("ray_directions_x", "ray_directions_y")
 READABLE = (".npy", ".npz", ".exr", ".mat")
 WRITABLE = (".npy", ".npz", ".exr")
 
 
-def read_ray_map(path: Path) -> RayMap:
-    """Read the ray (x right, y down, z forward) of every pixel; NaN or zero where there is none."""
+def read(path: Path) -> Reading:
+    """Read the ray (x right, y down, z forward) of every pixel; NaN or zero where there is none.
+
+    Arrays ``ray_directions_x`` and ``ray_directions_y`` of a .mat or .npz file, or of two of them,
+    are x / z and y / z, as the authors of the paper publish them.
+    """
+    names = array_names(path)
+    if any(name in names for name in TANGENTS):
+        return Reading(_from_tangents(path, names), (f"{path.name}: rays (x/z, y/z, 1)",))
     array = read_array(path, keys=(KEY,))
     if array.shape == (3, 3):
         raise FileError(
@@ -30,10 +39,28 @@ def read_ray_map(path: Path) -> RayMap:
             remedy="Write a camera matrix as text: numpy.savetxt('K.txt', K)",
         )
     with naming_file(path):
-        return RayMap(array)
+        return Reading(RayMap(array))
 
 
-def write_ray_map(
+def _from_tangents(path: Path, names: tuple[str, ...]) -> RayMap:
+    """Ray map of x / z and y / z, in one file or in two beside each other."""
+    arrays = []
+    for axis, name in zip("xy", TANGENTS, strict=True):
+        # The other file of a pair has the other letter at the end of its name.
+        file = path if name in names else path.with_name(f"{path.stem[:-1]}{axis}{path.suffix}")
+        arrays.append(read_array(file, keys=(name,)))
+    x, y = arrays
+    if x.ndim != 2 or x.shape != y.shape:
+        raise FileError(
+            f"{path}: {TANGENTS[0]} and {TANGENTS[1]} have the shapes {x.shape} and {y.shape}",
+            expected="(height, width) both",
+            remedy="Write the file again",
+        )
+    with naming_file(path):
+        return RayMap(np.stack((x, y, np.ones(x.shape)), axis=-1))
+
+
+def write(
     path: str | os.PathLike[str], camera: Camera, height: int | None, width: int | None
 ) -> None:
     """Write the unit ray of every pixel of a central camera; .exr keeps single precision."""

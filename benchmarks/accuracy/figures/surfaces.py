@@ -1,0 +1,78 @@
+"""Cached depth to surfaces that can be looked at."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+import rayrelief
+from rayrelief.cameras.view import View
+from rayrelief.components import fix_constants
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import Outcome, Status
+from rayrelief.graph import pixel_graph
+from rayrelief.mesh import Mesh
+from rayrelief.methods.base import Method
+from rayrelief.preprocess import prepare_normals
+from rayrelief.result import SolvedState
+from rayrelief.surface import vertex_normals
+from rayrelief.viewer.rasterise import oblique_view
+
+VIEW_HEIGHT = 260  # pixels
+
+
+def restored(scene: rayrelief.Scene, method: Method, depth: FloatArray) -> rayrelief.Integration:
+    """What ``integrate`` would have returned with this depth (H, W), NaN where there is none.
+
+    Predictions keep the depth alone: meshes and activations are computed from it as from any
+    result, and from the true depth in the same way.
+    """
+    view = View.of(scene.camera, *scene.mask.shape)
+    known = scene.mask & np.isfinite(depth)
+    with warnings.catch_warnings():  # whoever integrated it was warned
+        warnings.simplefilter("ignore", rayrelief.IntegrationWarning)
+        unit, inside, report = prepare_normals(
+            scene.normals, known, view.rays, method.preprocessing
+        )
+    equations = method.equations(pixel_graph(inside, method.connectivity), unit, view)
+    depths = equations.graph.gather(depth)
+    x = np.log(depths) if equations.unknown == "log-depth" else depths
+    _, components = fix_constants(equations.graph, x, x)
+    return rayrelief.Integration(
+        depth=np.where(inside, depth, np.nan),
+        depth_kind=view.kind,
+        camera=scene.camera,
+        method=method,
+        status=Status(Outcome.COMPLETED),
+        history=(),
+        components=components,
+        preprocessing=report,
+        _state=SolvedState(view, unit, equations, x, 1),
+    )
+
+
+def cut_mesh(result: rayrelief.Integration, kept: BoolArray | None = None) -> Mesh:
+    """Mesh without strips across jumps or points without faces; only of pixels (H, W) kept."""
+    mesh = result.mesh(both=False)
+    inside = np.ones(len(mesh.vertices), np.bool_) if kept is None else kept[result.mask]
+    faces = mesh.faces[inside[mesh.faces].all(axis=1)]
+    used, corners = np.unique(faces, return_inverse=True)
+    vertices, faces = mesh.vertices[used], corners.reshape(-1, 3).astype(np.int32)
+    return Mesh(vertices, faces, vertex_normals(vertices, faces))
+
+
+def from_right(mesh: Mesh, wide: float = 0.88) -> FloatArray:
+    """Brightness seen from the right, so many times as wide as high; NaN beside the surface."""
+    return oblique_view(mesh, VIEW_HEIGHT, round(wide * VIEW_HEIGHT))
+
+
+def from_left(mesh: Mesh) -> FloatArray:
+    """Brightness seen from the left, and lit from the other side too."""
+    return from_right(mirrored(mesh))[:, ::-1]
+
+
+def mirrored(mesh: Mesh) -> Mesh:
+    """Left and right exchanged."""
+    vertices, faces = mesh.vertices * (-1.0, 1.0, 1.0), mesh.faces[:, ::-1]
+    return Mesh(vertices, faces, vertex_normals(vertices, faces))

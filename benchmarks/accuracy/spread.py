@@ -1,0 +1,183 @@
+"""``make paper-spread``: the tables of MADE over perturbed inputs, median and spread of each cell.
+
+Some objects change with the slightest perturbation of the input: there one run says little.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+import rayrelief
+from benchmarks.accuracy.experiments import Cell, made_cells
+from benchmarks.accuracy.inputs import MapSource, Source
+from benchmarks.accuracy.perturbations import PERTURBATIONS, Perturbation
+from benchmarks.accuracy.predictions import Cache
+from benchmarks.accuracy.settings import Settings
+from benchmarks.accuracy.tables import WITHIN, Scored, Sheet, errors_of
+from benchmarks.diligent import truth
+from benchmarks.report import Column, Table
+from rayrelief.conventions import FloatArray
+
+MM = Column("MADE in mm", ".3f")
+Truths = Mapping[MapSource, FloatArray]
+
+
+def spread_cells(
+    table: str, scenes: Mapping[str, rayrelief.Scene], settings: Settings, library: str
+) -> list[Cell]:
+    """Cells of a table that have a number of ours, with one task for each perturbation."""
+    alike = zip(
+        *(perturbed_cells(table, scenes, each, settings, library) for each in PERTURBATIONS),
+        strict=True,
+    )
+    return [joined(cells) for cells in alike if cells[0].tasks]
+
+
+def perturbed_cells(
+    table: str,
+    scenes: Mapping[str, rayrelief.Scene],
+    perturbation: Perturbation,
+    settings: Settings,
+    library: str,
+) -> Iterator[Cell]:
+    """Cells of a table on perturbed scenes."""
+    changed = {name: perturbation.applied_to(scene) for name, scene in scenes.items()}
+    for cell in made_cells(table, changed, settings, library):
+        source = Source(cell.column, settings.principal_point, perturbation=perturbation)
+        yield replace(cell, tasks=tuple(replace(task, source=source) for task in cell.tasks))
+
+
+def joined(cells: Sequence[Cell]) -> Cell:
+    """One cell with the tasks of all."""
+    return replace(cells[0], tasks=tuple(chain.from_iterable(cell.tasks for cell in cells)))
+
+
+def perturbed_truths(
+    scenes: Mapping[str, rayrelief.Scene],
+    perturbations: Iterable[Perturbation],
+    settings: Settings,
+) -> Truths:
+    """True depths of perturbed scenes."""
+    return {
+        Source(name, settings.principal_point, perturbation=each): np.rot90(
+            truth(scene), each.quarter_turns
+        )
+        for each in perturbations
+        for name, scene in scenes.items()
+    }
+
+
+def score_perturbed(cell: Cell, cache: Cache, truths: Truths) -> Scored:
+    """Score what the cache holds, each task against the truth as its map is held."""
+    found = [errors_of(task, cache, truths[task.source]) for task in cell.tasks]
+    made = tuple(errors.made for errors, _ in found)
+    failures = tuple(outcome.cause for _, outcome in found if not outcome.ok)
+    return Scored(cell.row, cell.column, cell.printed, made, failures)
+
+
+def spread_sheet(
+    table: str,
+    command: str,
+    cells: Iterable[Cell],
+    cache: Cache,
+    scenes: Mapping[str, rayrelief.Scene],
+    settings: Settings,
+) -> Sheet:
+    """Median and spread of all cells."""
+    truths = perturbed_truths(scenes, PERTURBATIONS, settings)
+    return sheet_of_spreads(
+        table, command, [score_perturbed(cell, cache, truths) for cell in cells]
+    )
+
+
+def sheet_of_spreads(name: str, command: str, scored: Sequence[Scored]) -> Sheet:
+    """Rows and columns in the order of what was scored."""
+    at = {(each.row, each.column): spread_text(each) for each in scored}
+    rows = dict.fromkeys(each.row for each in scored)
+    columns = dict.fromkeys(each.column for each in scored)
+    names = [each.name for each in PERTURBATIONS]
+    table = Table(
+        f"{name} over {len(names)} inputs: MADE in mm, median (least to greatest) / printed",
+        command,
+        (Column("row"), *map(Column, columns)),
+        tuple((row, *(at[row, column] for column in columns)) for row in rows),
+        notes=(
+            f"The inputs: {', '.join(names)}.",
+            "A printed number in bold lies within the spread.",
+            *(f"{each.row}, {each.column}: {why}" for each in scored for why in each.failures),
+        ),
+    )
+    head = ("row", "column", "printed", "median", "least", "greatest", "print_within", *names)
+    return Sheet(name, table, (head, *map(_record, scored)), tuple(scored))
+
+
+def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
+    """How many cells are close to the print, and how many have it within their spread."""
+    groups = {
+        sheet.name: [each for each in sheet.scored if each.printed != "-"] for sheet in sheets
+    }
+    groups["all"] = list(chain.from_iterable(groups.values()))
+    return Table(
+        "Cells of all objects whose median or spread meets the print",
+        command,
+        (
+            Column("table"),
+            Column("cells", "d"),
+            Column(f"median within {WITHIN} mm", "d"),
+            Column("print within the spread", "d"),
+            Column("either", "d"),
+        ),
+        tuple(
+            (
+                name,
+                len(group),
+                sum(each.agrees for each in group),
+                sum(print_within(each) for each in group),
+                sum(each.agrees or print_within(each) for each in group),
+            )
+            for name, group in groups.items()
+        ),
+    )
+
+
+def spread_text(each: Scored) -> str:
+    """Median, least and greatest / printed."""
+    middle, low, high = (MM.show(value) for value in (each.quartiles[1], *extremes(each.made)))
+    printed = f"**{each.printed}**" if print_within(each) else each.printed
+    return f"{middle} ({low} to {high}) / {printed}"
+
+
+def print_within(each: Scored) -> bool:
+    """Whether some number that is printed like this lies between the least and the greatest."""
+    if each.printed == "-":
+        return False
+    low, high = printed_range(each.printed)
+    least, greatest = extremes(each.made)
+    return least <= high and low <= greatest
+
+
+def printed_range(text: str) -> tuple[float, float]:
+    """Numbers that are printed as this text."""
+    if text == "<10^-2":
+        return 0.0, 0.01
+    half_digit = 0.5 * 10.0 ** -len(text.partition(".")[2])
+    return float(text) - half_digit, float(text) + half_digit
+
+
+def extremes(made: Sequence[float]) -> tuple[float, float]:
+    """Least and greatest; both NaN if any is, so that nothing lies between them."""
+    if any(map(math.isnan, made)):
+        return math.nan, math.nan
+    return min(made), max(made)
+
+
+def _record(each: Scored) -> tuple[str, ...]:
+    numbers = (each.quartiles[1], *extremes(each.made))
+    within = "yes" if print_within(each) else "no"
+    shown = (f"{value:.6g}" for value in numbers)
+    return each.row, each.column, each.printed, *shown, within, *(f"{v:.6g}" for v in each.made)

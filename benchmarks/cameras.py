@@ -1,0 +1,160 @@
+"""Rooms seen through every kind of camera: errors where the surface is continuous, and with jumps.
+
+python -m benchmarks cameras
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+import rayrelief
+from benchmarks.report import Check, Column, Table, progress
+from benchmarks.settings import Settings
+from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.conventions import FloatArray
+from rayrelief.evaluation.metrics import error_map
+from rayrelief.methods.base import Method
+from rayrelief.synthetic.gallery import ellipsoid_inside, room
+from rayrelief.synthetic.surroundings import wavy_relief, wavy_room
+
+HEIGHT, WIDTH = 240, 320
+SIZE = (WIDTH, HEIGHT)
+MIDDLE = ((WIDTH - 1) / 2, (HEIGHT - 1) / 2)
+SEAM = 4  # columns on either side
+
+ELLIPSOID_LIMIT, WAVY_LIMIT = 0.02, 0.2  # percent
+LEAST_GAIN = 5.0
+
+
+def cameras() -> dict[str, rayrelief.Camera]:
+    """Cameras from narrow to the full sphere, all for images of the same size."""
+    fisheye = WIDTH / math.radians(190.0)
+    return {
+        "pinhole, 60 degrees": rayrelief.Pinhole.from_fov(60.0, HEIGHT, WIDTH),
+        "barrel distortion": rayrelief.BrownConrady(
+            190, 190, *MIDDLE, k1=-0.25, k2=0.03, size=SIZE
+        ),
+        "fisheye, 190 degrees": rayrelief.KannalaBrandt(
+            fisheye, fisheye, *MIDDLE, k1=-0.01, k2=0.002, size=SIZE
+        ),
+        "double sphere": rayrelief.DoubleSphere(95, 95, *MIDDLE, xi=-0.2, alpha=0.6, size=SIZE),
+        "panorama, 360 x 180 degrees": rayrelief.Equirectangular.full(HEIGHT, WIDTH),
+    }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Relative errors in percent: mean, largest, and next to the seam (NaN without one)."""
+
+    mean: float
+    largest: float
+    seam: float
+
+
+def tables(settings: Settings) -> Iterator[Table]:
+    """Continuous rooms with their limits, then the room with furniture."""
+    command = settings.command("cameras")
+    yield continuous(command)
+    yield furnished(command)
+
+
+def continuous(command: str) -> Table:
+    """Inside of an ellipsoid and a wavy room: nothing hides anything."""
+    rows: list[tuple[str | float | None, ...]] = []
+    checks: list[Check] = []
+    scenes: tuple[tuple[Callable[..., rayrelief.Scene], float], ...] = (
+        (ellipsoid_inside, ELLIPSOID_LIMIT),
+        (wavy_room, WAVY_LIMIT),
+    )
+    for make, limit in scenes:
+        for name, camera in cameras().items():
+            progress(f"cameras: {make.__name__}, {name}")
+            scene = make(HEIGHT, WIDTH, camera)
+            found, ignoring = outcome(scene, camera), ignoring_distortion(scene)
+            gain = ignoring / found.mean if ignoring is not None else None
+            rows.append((scene.name, name, found.mean, found.largest, found.seam, ignoring, gain))
+            what = f"{scene.name}, {name}"
+            checks.append(Check(f"{what}: RE in percent", found.mean, below=limit))
+            if gain is not None:
+                checks.append(Check(f"{what}: gain over no distortion", gain, at_least=LEAST_GAIN))
+    scene = wavy_relief(HEIGHT, WIDTH)
+    found = outcome(scene, scene.camera)
+    rows.append((scene.name, "orthographic", found.mean, found.largest, found.seam, None, None))
+    checks.append(Check("wavy_relief, orthographic: RE in percent", found.mean, below=WAVY_LIMIT))
+    return Table(
+        f"Continuous surroundings, {WIDTH}x{HEIGHT}: relative error in percent",
+        command,
+        (
+            Column("scene"),
+            Column("camera"),
+            Column("RE", ".4f"),
+            Column("largest", ".3f"),
+            Column("next to the seam", ".4f"),
+            Column("RE ignoring the distortion", ".2f"),
+            Column("ratio", ".0f"),
+        ),
+        tuple(rows),
+        checks=tuple(checks),
+    )
+
+
+def furnished(command: str) -> Table:
+    """A room with boxes and spheres that hide one another: reported, without limits."""
+    rows: list[tuple[str | float | None, ...]] = []
+    for name, camera in cameras().items():
+        progress(f"cameras: room, {name}")
+        scene = room(HEIGHT, WIDTH, camera)
+        methods: tuple[Method, ...] = (rayrelief.RayPlane(), rayrelief.BiNI(), rayrelief.Smooth())
+        errors = [outcome(scene, camera, method).mean for method in methods]
+        rows.append((name, *errors, ignoring_distortion(scene)))
+    return Table(
+        f"Room with furniture, {WIDTH}x{HEIGHT}: relative error in percent",
+        command,
+        (
+            Column("camera"),
+            Column("RayPlane", ".2f"),
+            Column("BiNI", ".2f"),
+            Column("Smooth", ".2f"),
+            Column("RayPlane ignoring the distortion", ".2f"),
+        ),
+        tuple(rows),
+        notes=("Furniture that touches nothing in view has a depth that no normal map tells.",),
+    )
+
+
+def outcome(
+    scene: rayrelief.Scene, camera: rayrelief.Camera, method: Method | None = None
+) -> Outcome:
+    """Integrate a scene through a camera, which may be a wrong one, and compare distances."""
+    result = rayrelief.integrate(
+        scene.normals, camera, mask=scene.mask, method=method, on_failure="return"
+    )
+    depth, truth = result.distance(), true_distance(scene)
+    # The depth of an orthographic camera has no zero: its errors are compared with the relief.
+    error = error_map(depth, truth, "scale" if camera.central else "shift")
+    percent = 100 * error / (truth if camera.central else np.ptp(truth))
+    beside = percent[:, [*range(SEAM), *range(-SEAM, 0)]]
+    seam = float(np.nanmean(beside)) if camera.wraps(WIDTH) else math.nan
+    return Outcome(float(np.nanmean(percent)), float(np.nanmax(percent)), seam)
+
+
+def ignoring_distortion(scene: rayrelief.Scene) -> float | None:
+    """Mean error of a pinhole with the same focal lengths; None where it is the same or absurd."""
+    camera = scene.camera
+    if not isinstance(camera, PlaneCamera) or camera.wraps(WIDTH):
+        return None
+    plain = rayrelief.Pinhole(camera.fx, camera.fy, camera.cx, camera.cy)
+    return None if type(camera) is rayrelief.Pinhole else outcome(scene, plain).mean
+
+
+def true_distance(scene: rayrelief.Scene) -> FloatArray:
+    """True distance along the rays of the scene's own camera."""
+    if scene.depth is None:
+        raise SystemExit(f"{scene.name} has no true depth")
+    rays = scene.camera.rays(*scene.mask.shape)
+    distance: FloatArray = scene.depth * np.linalg.norm(rays, axis=-1)
+    return distance

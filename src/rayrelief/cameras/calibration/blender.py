@@ -1,0 +1,164 @@
+"""Blender's camera settings as JSON, and the camera.json and scene_camera.json of BlenderProc.
+
+Blender's pixel centres lie at .5. A shift moves the picture by a fraction of the side that the
+sensor is fitted to. BlenderProc writes the K matrices of the BOP format, whose pixel centres are
+at integers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration.document import Document, Entries, naming_file
+from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.fisheye import Equidistant, Equisolid
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+
+FORMAT = "Blender camera"
+
+TYPES = ("PERSP", "ORTHO", "PANO")
+FITS = ("AUTO", "HORIZONTAL", "VERTICAL")
+PANORAMAS = ("EQUIRECTANGULAR", "FISHEYE_EQUIDISTANT", "FISHEYE_EQUISOLID")
+BOP = ("fx", "fy", "cx", "cy", "depth_scale")
+RANGES = {
+    "latitude_min": -math.pi / 2,
+    "latitude_max": math.pi / 2,
+    "longitude_min": -math.pi,
+    "longitude_max": math.pi,
+}
+
+BLENDER_NOTE = "Blender's pixel centres moved from .5 to integers"
+BOP_NOTE = "K of the BOP format, pixel centres at integers"
+
+
+def recognises(document: Document) -> bool:
+    """Whether JSON holds Blender's settings, one BOP camera, or those of a BOP scene."""
+    content = document.mapping
+    if document.syntax != "json":
+        return False
+    settings = "resolution_x" in content and any(
+        key in content for key in ("lens", "sensor_width", "ortho_scale", "panorama_type")
+    )
+    return settings or all(key in content for key in BOP) or _is_scene(document)
+
+
+def read(document: Document, request: Request) -> Reading:
+    """Camera of the settings, or of the image that is asked for by its number."""
+    entries = document.entries()
+    if _is_scene(document):
+        cameras: dict[str, Camera] = {
+            key: _bop_camera(document, entries.entries(key)) for key in document.mapping
+        }
+        reading = choose(document.path, cameras, request)
+        return replace(reading, notes=(*reading.notes, BOP_NOTE))
+    with naming_file(document.path):
+        if "resolution_x" in entries:
+            return Reading(_blender_camera(entries), (BLENDER_NOTE,))
+        lens = (entries.number(key) for key in ("fx", "fy", "cx", "cy"))
+        return Reading(Pinhole(*lens, size=entries.size("width", "height")), (BOP_NOTE,))
+
+
+def _is_scene(document: Document) -> bool:
+    values = list(document.mapping.values())
+    return bool(values) and all(isinstance(each, dict) and "cam_K" in each for each in values)
+
+
+def _bop_camera(document: Document, entries: Entries) -> Pinhole:
+    K = entries.numbers("cam_K", 9)
+    if K[3] != 0 or K[6:] != [0, 0, 1]:
+        expected = "fx, skew, cx, 0, fy, cy, 0, 0, 1"
+        raise entries.error("cam_K", f"is {K}", expected)
+    with naming_file(document.path):
+        return Pinhole(K[0], K[4], K[2], K[5], skew=K[1])
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The rendered image, and the side of it that the sensor is fitted to."""
+
+    width: int
+    height: int
+    ratio: float
+    """Height of a pixel over its width."""
+    side: float
+    """Length of the fitted side, in widths of a pixel."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height) in pixels."""
+        return self.width, self.height
+
+
+def _blender_camera(entries: Entries) -> Camera:
+    kind = entries.text("type", *TYPES) if "type" in entries else "PERSP"
+    frame = _frame(entries)
+    shift_x, shift_y = (entries.number(key, 0.0) for key in ("shift_x", "shift_y"))
+    # To the right and up for the picture, that is to the left and down for the principal point.
+    cx = (frame.width - 1) / 2 - shift_x * frame.side
+    cy = (frame.height - 1) / 2 + shift_y * frame.side / frame.ratio
+    if kind == "PERSP":
+        fx = _focal_length(entries, frame, "lens")
+        return Pinhole(fx, fx / frame.ratio, cx, cy, size=frame.size)
+    if kind == "ORTHO":
+        if frame.ratio != 1:
+            raise entries.error("pixel_aspect_y", "differs from pixel_aspect_x", "square pixels")
+        return Orthographic(entries.number("ortho_scale") / frame.side, cx, cy, size=frame.size)
+    for key, shift in (("shift_x", shift_x), ("shift_y", shift_y)):
+        if shift != 0:
+            raise entries.error(key, f"is {shift:g}", "0 for a panorama")
+    return _panorama(entries, frame, cx, cy)
+
+
+def _panorama(entries: Entries, frame: Frame, cx: float, cy: float) -> Camera:
+    kind = entries.text("panorama_type", *PANORAMAS)
+    if kind == "EQUIRECTANGULAR":
+        for key, usual in RANGES.items():
+            if abs(entries.number(key, usual) - usual) > 1e-6:
+                found = f"is {entries.number(key):g}"
+                raise entries.error(key, found, f"{usual:g}: the whole sphere")
+        return Equirectangular.full(frame.height, frame.width)
+    if kind == "FISHEYE_EQUISOLID":
+        fx = _focal_length(entries, frame, "fisheye_lens")
+        return Equisolid(fx, fx / frame.ratio, cx, cy, size=frame.size)
+    if frame.width != frame.height or frame.ratio != 1:
+        found = f"is {frame.height} beside resolution_x = {frame.width}"
+        expected = "a square image of square pixels for an equidistant fisheye"
+        raise entries.error("resolution_y", found, expected)
+    fov = entries.number("fisheye_fov")
+    if not 0 < fov <= 2 * math.pi:
+        raise entries.error("fisheye_fov", f"is {fov:g}", "an angle up to 2 pi, in radians")
+    return Equidistant(frame.width / fov, frame.height / fov, cx, cy, size=frame.size)
+
+
+def _focal_length(entries: Entries, frame: Frame, key: str) -> float:
+    """Focal length in widths of a pixel, from millimetres."""
+    vertical = "sensor_fit" in entries and entries.text("sensor_fit", *FITS) == "VERTICAL"
+    sensor = "sensor_height" if vertical else "sensor_width"  # AUTO takes it for both sides
+    if entries.number(sensor) <= 0:
+        raise entries.error(sensor, f"is {entries.number(sensor):g}", "a length in millimetres")
+    return entries.number(key) * frame.side / entries.number(sensor)
+
+
+def _frame(entries: Entries) -> Frame:
+    percentage = entries.number("resolution_percentage", 100.0)
+    width, height = (_side(entries, key, percentage) for key in ("resolution_x", "resolution_y"))
+    aspects = [entries.number(key, 1.0) for key in ("pixel_aspect_x", "pixel_aspect_y")]
+    for key, aspect in zip(("pixel_aspect_x", "pixel_aspect_y"), aspects, strict=True):
+        if aspect <= 0:
+            raise entries.error(key, f"is {aspect:g}", "a positive number")
+    ratio = aspects[1] / aspects[0]
+    fit = entries.text("sensor_fit", *FITS) if "sensor_fit" in entries else "AUTO"
+    vertical = fit == "VERTICAL" or (fit == "AUTO" and height * ratio > width)
+    return Frame(width, height, ratio, height * ratio if vertical else float(width))
+
+
+def _side(entries: Entries, key: str, percentage: float) -> int:
+    scaled = entries.integer(key) * percentage / 100
+    if scaled < 1 or not scaled.is_integer():
+        found = f"is {scaled:g} pixels at a resolution_percentage of {percentage:g}"
+        raise entries.error(key, found, "a whole number of pixels")
+    return int(scaled)

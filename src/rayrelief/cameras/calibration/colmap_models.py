@@ -1,0 +1,116 @@
+"""COLMAP's camera models: their numbers, names and parameters, and the cameras that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.calibration.half_pixel import from_integer_centres, to_integer_centres
+from rayrelief.cameras.division import Division
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.extended_unified import ExtendedUnified
+from rayrelief.cameras.field_of_view import FieldOfView
+from rayrelief.cameras.fisheye import Equidistant
+from rayrelief.cameras.kannala_brandt import KannalaBrandt
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
+from rayrelief.errors import CameraError
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of COLMAP.
+
+    Attributes
+    ----------
+    number, name
+        What it is called in binary files and in text files.
+    kind
+        The camera that it is.
+    parameters
+        Fields of that camera in COLMAP's order; "f" is both focal lengths.
+    """
+
+    number: int
+    name: str
+    kind: type[PlaneCamera]
+    parameters: tuple[str, ...]
+
+    def camera(self, values: Sequence[str | float], size: tuple[int, int]) -> PlaneCamera:
+        """Camera from COLMAP's parameters, as numbers or as their text; CameraError if none."""
+        if self.kind is Equirectangular:
+            return _panorama(values, size)
+        named: dict[str, Any] = {}
+        for name, value in zip(self.parameters, values, strict=True):
+            if name == "f":
+                named["fx"] = named["fy"] = float(value)
+            elif name in ("cx", "cy"):
+                named[name] = to_integer_centres(value)
+            else:
+                named[name] = float(value)
+        return self.kind(**named, size=size)
+
+    def values(self, camera: PlaneCamera) -> list[str] | None:
+        """Texts of COLMAP's parameters of a camera; None where this model cannot express it."""
+        if type(camera) is not self.kind:
+            return None
+        size = camera.known_resolution()
+        if self.kind is Equirectangular:
+            whole = camera == Equirectangular.full(size[1], size[0])
+            return [str(side) for side in size] if whole else None
+        own = {field.name: getattr(camera, field.name) for field in fields(camera)}
+        texts = []
+        for name in self.parameters:
+            value = own["fx"] if name == "f" else own[name]
+            texts.append(
+                from_integer_centres(value) if name in ("cx", "cy") else repr(float(value))
+            )
+        return texts if self.camera(texts, size) == camera else None
+
+
+def _model(number: int, name: str, kind: type[PlaneCamera], parameters: str) -> Model:
+    return Model(number, name, kind, tuple(parameters.split()))
+
+
+# Of several models of one kind the first that expresses a camera is written.
+MODELS = (
+    _model(0, "SIMPLE_PINHOLE", Pinhole, "f cx cy"),
+    _model(1, "PINHOLE", Pinhole, "fx fy cx cy"),
+    _model(2, "SIMPLE_RADIAL", BrownConrady, "f cx cy k1"),
+    _model(3, "RADIAL", BrownConrady, "f cx cy k1 k2"),
+    _model(4, "OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2"),
+    _model(5, "OPENCV_FISHEYE", KannalaBrandt, "fx fy cx cy k1 k2 k3 k4"),
+    _model(6, "FULL_OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2 k3 k4 k5 k6"),
+    _model(7, "FOV", FieldOfView, "fx fy cx cy omega"),
+    _model(8, "SIMPLE_RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1"),
+    _model(9, "RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1 k2"),
+    _model(10, "THIN_PRISM_FISHEYE", ThinPrismFisheye, "fx fy cx cy k1 k2 p1 p2 k3 k4 s1 s2"),
+    _model(
+        11,
+        "RAD_TAN_THIN_PRISM_FISHEYE",
+        RadTanThinPrismFisheye,
+        "fx fy cx cy k0 k1 k2 k3 k4 k5 p0 p1 s0 s1 s2 s3",
+    ),
+    _model(12, "SIMPLE_DIVISION", Division, "f cx cy k"),
+    _model(13, "DIVISION", Division, "fx fy cx cy k"),
+    _model(14, "SIMPLE_FISHEYE", Equidistant, "f cx cy"),
+    _model(15, "FISHEYE", Equidistant, "fx fy cx cy"),
+    _model(16, "EUCM", ExtendedUnified, "fx fy cx cy alpha beta"),
+    _model(17, "EQUIRECTANGULAR", Equirectangular, "width height"),
+)
+BY_NAME: Mapping[str, Model] = {model.name: model for model in MODELS}
+BY_NUMBER: Mapping[int, Model] = {model.number: model for model in MODELS}
+
+
+def _panorama(values: Sequence[str | float], size: tuple[int, int]) -> Equirectangular:
+    width, height = (float(value) for value in values)
+    if (width, height) != size:
+        raise CameraError(
+            f"a panorama of {width:g}x{height:g} pixels in an image of {size[0]}x{size[1]}",
+            expected="the same size twice",
+            remedy="Write the camera again for the size of the image",
+        )
+    return Equirectangular.full(size[1], size[0])

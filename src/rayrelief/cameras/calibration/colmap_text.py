@@ -1,0 +1,99 @@
+"""COLMAP's cameras.txt: one line per camera with its model, size and parameters."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration.colmap_models import BY_NAME, MODELS
+from rayrelief.cameras.calibration.document import Document, as_number, naming_file
+from rayrelief.cameras.calibration.half_pixel import NOTE
+from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.writing import does_not_fit
+from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.errors import FileError
+from rayrelief.io.atomic import atomic_write
+
+FORMAT = "COLMAP cameras.txt"
+
+HEAD = """\
+# Camera list with one line of data per camera:
+#   CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]
+# Number of cameras: 1
+"""
+LINE = "CAMERA_ID MODEL WIDTH HEIGHT PARAMS..., for example 1 PINHOLE 640 480 500 500 320 240"
+
+
+def recognises(document: Document) -> bool:
+    """Whether a text has the head of cameras.txt, or begins with a number and a model's name."""
+    if document.syntax != "text":
+        return False
+    if re.search(r"^#\s*CAMERA_ID, MODEL, WIDTH, HEIGHT", document.text, re.MULTILINE):
+        return True
+    lines = _lines(document)
+    return bool(lines) and bool(re.match(r"\d+\s+[A-Z][A-Z0-9_]+(\s|$)", lines[0][1]))
+
+
+def read(document: Document, request: Request) -> Reading:
+    """Camera of the file: the only one, the one asked for by its number, or the one that fits."""
+    cameras: dict[str, Camera] = {}
+    for number, line in _lines(document):
+        name, camera = _camera(document, number, line)
+        if name in cameras:
+            raise _error(document, number, f"repeats the camera {name}", "each number once")
+        cameras[name] = camera
+    reading = choose(document.path, cameras, request)
+    return replace(reading, notes=(*reading.notes, NOTE))
+
+
+def write(path: str | os.PathLike[str], camera: Camera) -> None:
+    """Write a camera that one of COLMAP's models can express, and that knows its image size."""
+    line = _line(camera) if isinstance(camera, PlaneCamera) else None
+    if line is None:
+        expected = "one of COLMAP's models without skew: " + ", ".join(BY_NAME)
+        raise does_not_fit(path, camera, expected)
+    with atomic_write(path) as temporary:
+        temporary.write_text(HEAD + line, encoding="utf-8")
+
+
+def _line(camera: PlaneCamera) -> str | None:
+    """Line of a camera; None where no model can express it."""
+    for model in MODELS:
+        values = model.values(camera)
+        if values is not None:
+            width, height = camera.known_resolution()
+            return f"1 {model.name} {width} {height} {' '.join(values)}\n"
+    return None
+
+
+def _lines(document: Document) -> list[tuple[int, str]]:
+    """Lines with content and their numbers."""
+    stripped = ((n, line.strip()) for n, line in enumerate(document.text.splitlines(), start=1))
+    return [(n, line) for n, line in stripped if line and not line.startswith("#")]
+
+
+def _camera(document: Document, number: int, line: str) -> tuple[str, PlaneCamera]:
+    name, *rest = line.split()
+    if not name.isdecimal() or len(rest) < 3:
+        raise _error(document, number, f"is {line[:60]!r}", LINE)
+    if rest[0] not in BY_NAME:
+        raise _error(document, number, f"has the model {rest[0]}", "one of " + ", ".join(BY_NAME))
+    model = BY_NAME[rest[0]]
+    if not all(re.fullmatch(r"0*[1-9][0-9]{0,8}", side) for side in rest[1:3]):
+        found = f"has the size {rest[1]} {rest[2]}"
+        raise _error(document, number, found, "WIDTH and HEIGHT as positive whole numbers")
+    values = rest[3:]
+    if len(values) != len(model.parameters):
+        expected = f"{len(model.parameters)} for {model.name}: {' '.join(model.parameters)}"
+        raise _error(document, number, f"has {len(values)} parameters", expected)
+    for parameter, value in zip(model.parameters, values, strict=True):
+        if as_number(value) is None:
+            raise _error(document, number, f"has {parameter} = {value}", "a finite number")
+    with naming_file(document.path):
+        return name, model.camera(values, (int(rest[1]), int(rest[2])))
+
+
+def _error(document: Document, line: int, found: str, expected: str) -> FileError:
+    return document.error(f"line {line} {found}", expected=expected)

@@ -1,0 +1,245 @@
+"""A calibration file as it lies on disk: its text parsed, and its entries asked for by key."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rayrelief.errors import CameraError, FileError
+from rayrelief.io.sources import read_bytes
+
+Syntax = Literal["json", "yaml", "xml", "text", "binary"]
+
+# Lines of OpenCV's JSON that JSON does not know; no text within JSON goes over a line's end.
+JSON_COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
+# What PyYAML raises for a text that is not of the type that its tag says, such as !!int ''.
+BROKEN_SCALARS = (ValueError, IndexError, KeyError, AttributeError, OverflowError)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A file, its syntax, and what it holds.
+
+    Attributes
+    ----------
+    path
+        Where it lies.
+    syntax
+        "json", "yaml", "xml", "text", or "binary" for what is none of them.
+    content
+        Parsed JSON or YAML, the root element of XML, the text itself, or the bytes.
+    text
+        The text, without the comments of JSON; empty for binary files.
+    """
+
+    path: Path
+    syntax: Syntax
+    content: Any
+    text: str = ""
+
+    @property
+    def mapping(self) -> Mapping[str, Any]:
+        """JSON or YAML as a mapping; empty for anything else."""
+        return self.content if isinstance(self.content, dict) else {}
+
+    def entries(self) -> Entries:
+        """The outermost mapping of JSON or YAML."""
+        return Entries(self.path, self.mapping)
+
+    def error(self, found: str, *, expected: str, remedy: str = "") -> FileError:
+        """Error that names the file; ``found`` follows its path."""
+        fallback = "Check that this is the right file, or write it again"
+        return FileError(f"{self.path}: {found}", expected=expected, remedy=remedy or fallback)
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """A mapping within a file, asked for by key; every error names the file and the key."""
+
+    path: Path
+    content: Mapping[str, Any]
+    where: str = ""
+    """Keys that lead to this mapping, such as "cam0.", for messages."""
+
+    def __contains__(self, key: str) -> bool:
+        return self.content.get(key) is not None
+
+    def value(self, key: str) -> Any:
+        """Whatever stands under a key."""
+        if key not in self:
+            known = ", ".join(map(str, self.content)) or "nothing"
+            raise self.error(key, "is missing", f"this key beside {known}")
+        return self.content[key]
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """A finite number."""
+        if default is not None and key not in self:
+            return default
+        return self._finite(key, self.value(key))
+
+    def integer(self, key: str) -> int:
+        """A positive whole number."""
+        number = self.number(key)
+        if number < 1 or number != int(number):
+            raise self.error(key, f"is {number:g}", "a positive whole number")
+        return int(number)
+
+    def size(self, width: str, height: str) -> tuple[int, int]:
+        """(width, height) in pixels, each under its own key."""
+        return self.integer(width), self.integer(height)
+
+    def numbers(self, key: str, *counts: int) -> list[float]:
+        """A list of finite numbers, as many as one of ``counts`` says (any number without)."""
+        value = self.value(key)
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise self.error(key, f"is {_short(value)}", "a list of numbers")
+        if counts and len(value) not in counts:
+            wanted = " or ".join(map(str, counts))
+            raise self.error(key, f"holds {len(value)} values", f"{wanted} numbers")
+        return [self._finite(f"{key}[{index}]", each) for index, each in enumerate(value)]
+
+    def text(self, key: str, *choices: str) -> str:
+        """A text, one of ``choices`` (any without)."""
+        value = self.value(key)
+        if not isinstance(value, str):
+            raise self.error(key, f"is {_short(value)}", "a text")
+        if choices and value not in choices:
+            raise self.error(key, f"is {value!r}", "one of " + ", ".join(choices))
+        return value
+
+    def entries(self, key: str) -> Entries:
+        """A mapping under a key."""
+        value = self.value(key)
+        if not isinstance(value, dict):
+            raise self.error(key, f"is {_short(value)}", "a mapping")
+        return Entries(self.path, value, f"{self.where}{key}.")
+
+    def error(self, key: str, found: str, expected: str, remedy: str = "") -> FileError:
+        """Error that names the file and the key; ``found`` follows the key."""
+        return FileError(
+            f"{self.path}: {self.where}{key} {found}",
+            expected=expected,
+            remedy=remedy or "Correct the file, or write it again",
+        )
+
+    def _finite(self, key: str, value: object) -> float:
+        number = as_number(value)
+        if number is None:
+            raise self.error(key, f"is {_short(value)}", "a finite number")
+        return number
+
+
+def as_number(value: object) -> float | None:
+    """A finite number, or a text that is one; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def read_document(path: Path) -> Document:
+    """Read and parse a file; what it looks like tells its syntax, not its name."""
+    data = read_bytes(path)
+    if not data.strip():
+        raise FileError(
+            f"{path} is empty",
+            expected="a calibration",
+            remedy="Write or download it again",
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Document(path, "binary", data)
+    if "\0" in text:
+        return Document(path, "binary", data)
+    start = text.lstrip()
+    if start.startswith("<"):
+        return Document(path, "xml", _parse_xml(path, text), text)
+    if start.startswith("{") and not _python_literal(start):
+        text = JSON_COMMENT.sub("", text)
+        return Document(path, "json", _parse_json(path, text), text)
+    content = _parse_yaml(path, text)
+    if isinstance(content, dict):
+        return Document(path, "yaml", content, text)
+    return Document(path, "text", text, text)
+
+
+def _python_literal(text: str) -> bool:
+    """Whether a text in braces is Python's, as mrcal writes it: its keys have single quotes."""
+    return text[1:].lstrip().startswith("'")
+
+
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Turn the error of a camera that cannot exist into one that names its file."""
+    try:
+        yield
+    except CameraError as error:
+        raise FileError(
+            f"{path} holds {error.found}", expected=error.expected, remedy=error.remedy
+        ) from error
+
+
+def _parse_json(path: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _broken(path, "JSON", str(error)) from error
+
+
+def _parse_xml(path: Path, text: str) -> ET.Element:
+    try:
+        return ET.fromstring(text)
+    except ET.ParseError as error:
+        raise _broken(path, "XML", str(error)) from error
+
+
+def _parse_yaml(path: Path, text: str) -> Any:
+    """Mapping of YAML, also with the tags and the head of OpenCV; None for plain text."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """YAML whose matrices become mappings."""
+
+    def matrix(loader: Any, node: Any) -> Any:
+        return loader.construct_mapping(node, deep=True)
+
+    def integer(loader: Any, node: Any) -> Any:
+        # A ValueError beyond the digits that Python prints, however they are written.
+        return int(str(loader.construct_yaml_int(node)))
+
+    Loader.add_constructor("tag:yaml.org,2002:opencv-matrix", matrix)
+    Loader.add_constructor("tag:yaml.org,2002:int", integer)
+    declared = text.startswith("%YAML")
+    if declared:  # OpenCV writes "%YAML:1.0", which YAML itself does not know
+        text = "\n" + text.partition("\n")[2]
+    try:
+        # The first of several documents: messages printed by ROS end with the mark of another one.
+        return next(yaml.load_all(text, Loader), None)
+    except (yaml.YAMLError, RecursionError, *BROKEN_SCALARS) as error:
+        if not declared and path.suffix.lower() not in (".yaml", ".yml"):
+            return None
+        raise _broken(path, "YAML", " ".join(str(error).split())) from error
+
+
+def _broken(path: Path, syntax: str, error: str) -> FileError:
+    return FileError(
+        f"{path} is not valid {syntax} ({error})",
+        expected="a calibration",
+        remedy="Correct the file, or write it again",
+    )
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

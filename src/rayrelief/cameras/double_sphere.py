@@ -1,0 +1,63 @@
+"""Double sphere: two unit spheres one behind the other (Usenko, Demmel and Cremers, 3DV 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rayrelief.cameras.radial import RadialCamera
+from rayrelief.cameras.unified import sphere_direction, sphere_radius
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
+
+# At 1 the centre of the second sphere leaves the first one, and directions lose all their digits.
+LARGEST_XI = 0.999
+
+
+@dataclass(frozen=True)
+class DoubleSphere(RadialCamera):
+    """Fisheye that moves unit directions by xi along the axis, then applies the sphere model.
+
+    Seen is what the sphere model sees of the moved directions (``sphere_radius``), up to where the
+    radius stops to rise. The bound w2 that goes with the paper is another one: mostly it cuts off
+    part of that, and for some xi < 0 it lets in what lies beyond.
+
+    Attributes
+    ----------
+    xi
+        Distance of the two spheres, between -1 and 1.
+    alpha
+        From 0, perspective from the second centre, to 1.
+    """
+
+    xi: float
+    alpha: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not abs(self.xi) <= LARGEST_XI:
+            raise CameraError(
+                f"xi = {self.xi}",
+                expected=f"a number from {-LARGEST_XI} to {LARGEST_XI}",
+                remedy="Check the order of the parameters: xi comes before alpha",
+            )
+        if not 0 <= self.alpha <= 1:
+            raise CameraError(
+                f"alpha = {self.alpha}",
+                expected="a number from 0 to 1",
+                remedy="Check the order of the parameters: xi comes before alpha",
+            )
+
+    def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Components across and along the axis of the unit directions at radii (n,)."""
+        across, along = sphere_direction(radius, self.alpha)
+        length = np.hypot(across, along)
+        across, along = across / length, along / length
+        # From the second centre to the first sphere.
+        distance = self.xi * along + np.sqrt(1 - (self.xi * across) ** 2)
+        return distance * across, distance * along - self.xi
+
+    def radius_of(self, across: FloatArray, along: FloatArray) -> FloatArray:
+        """Radii (n,) of unit directions."""
+        return sphere_radius(across, along + self.xi, self.alpha)

@@ -1,0 +1,50 @@
+"""Field of view: the fisheye of Devernay and Faugeras, with a single parameter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rayrelief.cameras.radial import RadialCamera, up_to
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
+
+# Radians. Below, the radius is that of a pinhole to the last digit.
+SMALLEST_OMEGA = 1e-9
+
+
+@dataclass(frozen=True)
+class FieldOfView(RadialCamera):
+    """Fisheye with tan(r omega) = 2 tan(omega/2) tan t, continued past 90 degrees to 180.
+
+    Attributes
+    ----------
+    omega
+        Field of view of the ideal lens in radians, between 0 and pi.
+    """
+
+    omega: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not SMALLEST_OMEGA <= self.omega < math.pi:
+            raise CameraError(
+                f"omega = {self.omega}",
+                expected=f"an angle in radians, from {SMALLEST_OMEGA:g} to below pi",
+                remedy="Convert degrees to radians; a lens without distortion is a Pinhole",
+            )
+
+    def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Components across and along the axis of the directions at radii (n,)."""
+        bent = up_to(radius * self.omega, math.pi)
+        return np.sin(bent) / self._stretch, np.cos(bent)
+
+    def radius_of(self, across: FloatArray, along: FloatArray) -> FloatArray:
+        """Radii (n,) of unit directions."""
+        return np.arctan2(self._stretch * across, along) / self.omega
+
+    @property
+    def _stretch(self) -> float:
+        return 2 * math.tan(self.omega / 2)

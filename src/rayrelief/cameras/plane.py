@@ -1,0 +1,172 @@
+"""PlaneCamera: what all cameras with parameters share, an affine picture of a plane."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field, fields, replace
+from numbers import Real
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.cameras.base import Camera, in_blocks
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
+
+# Pixels. Beyond them neighbouring rays are parallel, or at right angles, to the digits of floats.
+FOCAL_LENGTHS = (1e-3, 1e8)
+
+# A ray that was found by iteration is trusted if it projects this close to its pixel.
+REPROJECTION_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class PlaneCamera(Camera):
+    """A central camera that takes a direction to a point (x, y) of a plane, and that to a pixel.
+
+    u = fx x + skew y + cx,  v = fy y + cy, pixel centres at integers. What the plane is, and with
+    it the unit of the focal lengths, is the model's: pixels for a plane at distance 1, pixels per
+    radian for angles.
+
+    Attributes
+    ----------
+    fx, fy
+        Focal lengths along u and v.
+    cx, cy
+        Principal point.
+    skew
+        By how much u grows with y, in pixels; 0 for rectangular pixels.
+    size
+        (width, height) that the calibration is for, or None to accept any image.
+    """
+
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    skew: float = field(default=0.0, kw_only=True)
+    size: tuple[int, int] | None = field(default=None, kw_only=True)
+
+    iterative: ClassVar[bool] = False
+    """Whether rays are found by iteration, and have to be checked against their pixels."""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        check_focal_lengths(self.fx, self.fy)
+
+    @abstractmethod
+    def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Directions (n, 3), of any length, of points (n,) of the plane; NaN where there is none.
+
+        The direction of the point (0, 0) is that of the z axis.
+        """
+
+    @abstractmethod
+    def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coordinates x and y (n,) on the plane of points (n, 3); NaN where not seen."""
+
+    @property
+    def resolution(self) -> tuple[int, int] | None:
+        """(width, height) that the calibration is for, or None."""
+        return self.size
+
+    def directions(self, pixels: FloatArray) -> FloatArray:
+        """Directions (..., 3), of any length, seen by pixels (..., 2); NaN where there is none."""
+        return in_blocks(self._directions, pixels, 3)
+
+    def project(self, points: npt.ArrayLike) -> FloatArray:
+        """Pixels (..., 2) of points (..., 3) in the camera frame; NaN where not seen."""
+        return in_blocks(self._project, points, 2)
+
+    def crop(self, left: int, top: int, width: int, height: int) -> Self:
+        """Camera of a part of the image, whose first pixel is (left, top)."""
+        return replace(self, cx=self.cx - left, cy=self.cy - top, size=(width, height))
+
+    def resize(self, width: int, height: int) -> Self:
+        """Camera of the image scaled to another size: its borders stay where they are."""
+        old_width, old_height = self.known_resolution()
+        s, t = width / old_width, height / old_height
+        return replace(
+            self,
+            fx=self.fx * s,
+            fy=self.fy * t,
+            cx=(self.cx + 0.5) * s - 0.5,
+            cy=(self.cy + 0.5) * t - 0.5,
+            skew=self.skew * s,
+            size=(width, height),
+        )
+
+    def _directions(self, pixels: FloatArray) -> FloatArray:
+        y = (pixels[:, 1] - self.cy) / self.fy
+        x = (pixels[:, 0] - self.cx - self.skew * y) / self.fx
+        directions = self.from_plane(x, y)
+        if self.iterative:
+            missed = np.linalg.norm(self._project(directions) - pixels, axis=1)
+            directions[~(missed <= REPROJECTION_TOLERANCE)] = np.nan
+        return directions
+
+    def _project(self, points: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):  # grazing points overflow to "not seen"
+            pixels = self._pixels(*self.to_plane(points))
+        pixels[~np.isfinite(pixels).all(axis=1)] = np.nan
+        return pixels
+
+    def _pixels(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        u = self.fx * x + self.skew * y + self.cx
+        v = self.fy * y + self.cy
+        return np.stack((u, v), axis=1)
+
+
+def check_numbers(camera: PlaneCamera) -> None:
+    """Raise CameraError unless all parameters of a camera are finite numbers."""
+    for parameter in fields(camera):
+        value = getattr(camera, parameter.name)
+        if parameter.name == "size":
+            continue
+        if not isinstance(value, Real) or not math.isfinite(value):
+            raise CameraError(
+                f"{parameter.name} = {value!r}",
+                expected="a finite number",
+                remedy="Check the calibration; a coefficient that is not used is 0",
+            )
+
+
+def check_focal_lengths(fx: float, fy: float) -> None:
+    """Raise CameraError unless the focal lengths are within reason."""
+    shortest, longest = FOCAL_LENGTHS
+    if not (shortest <= fx <= longest and shortest <= fy <= longest):
+        parallel = max(fx, fy) > longest
+        raise CameraError(
+            f"focal lengths fx = {fx}, fy = {fy}",
+            expected=f"two numbers from {shortest:g} to {longest:g}, in pixels",
+            remedy="Rays that are as good as parallel are those of an Orthographic camera"
+            if parallel
+            else "Check the camera matrix and its units",
+        )
+
+
+def check_against_image(camera: Camera, height: int, width: int) -> None:
+    """Raise CameraError for a camera that cannot have taken an image of this size.
+
+    Its principal point is more than an image size outside, or it is given in units of the image.
+    """
+    if not isinstance(camera, PlaneCamera):
+        return
+    if max(camera.fx, camera.fy) < 0.02 * max(height, width) and max(camera.cx, camera.cy) <= 2:
+        raise CameraError(
+            f"focal lengths of {camera.fx:g} and {camera.fy:g} pixels with a principal point at "
+            f"({camera.cx:g}, {camera.cy:g}) for an image of {width}x{height} (width x height)",
+            expected="both in pixels",
+            remedy="They look normalised: multiply x by the width and y by the height, and "
+            "subtract half a pixel from the principal point",
+        )
+    if -width <= camera.cx <= 2 * width and -height <= camera.cy <= 2 * height:
+        return
+    raise CameraError(
+        f"a principal point at ({camera.cx:g}, {camera.cy:g}), "
+        f"far outside of the {width}x{height} image (width x height)",
+        expected="a principal point in or near the image",
+        remedy="Check that the calibration is for this resolution, and its units (pixels)",
+    )

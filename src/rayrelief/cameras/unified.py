@@ -1,0 +1,122 @@
+"""Unified: a sphere seen from a point on its axis (Mei and Rives), with lens distortion.
+
+The sphere model that the extended unified and the double sphere camera share has a direction at the
+angle t off the axis go to the radius
+
+    r = sin t / (alpha + (1 - alpha) cos t).
+
+For alpha up to 1/2 the denominator vanishes where cos t = -alpha / (1 - alpha); above, r stops to
+rise where cos t = -(1 - alpha) / alpha, at r^2 = 1 / (2 alpha - 1): the image would fold over.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from rayrelief.cameras.distortion import RationalDistortion
+from rayrelief.cameras.radial import RIM, RadialCamera, up_to
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
+
+# At -1 the field of view shrinks to nothing.
+SMALLEST_XI = -0.999
+
+
+@dataclass(frozen=True)
+class Unified(RadialCamera):
+    """Central catadioptric or fisheye camera: Kalibr's "omni", OpenCV's omnidir.
+
+    A direction of unit length is moved by xi along the axis, projected to the plane z = 1 and
+    distorted there. The focal lengths are in pixels on that plane.
+
+    Attributes
+    ----------
+    xi
+        Offset of the sphere: 0 for a pinhole, 1 for a parabolic mirror, above for most fisheyes.
+    k1, k2, p1, p2
+        Radial (k) and tangential (p) distortion in OpenCV's order and sign.
+    """
+
+    xi: float
+    k1: float = 0.0
+    k2: float = 0.0
+    p1: float = 0.0
+    p2: float = 0.0
+
+    iterative: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.xi < SMALLEST_XI:
+            raise CameraError(
+                f"xi = {self.xi}",
+                expected=f"a number from {SMALLEST_XI}; it is 0 for a pinhole and about 1 to 3 "
+                "for fisheyes",
+                remedy="Check the order of the parameters: in Kalibr's files xi comes first",
+            )
+
+    @cached_property
+    def distortion(self) -> RationalDistortion:
+        """The lens distortion on the plane."""
+        return RationalDistortion(self.k1, self.k2, self.p1, self.p2)
+
+    def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Directions (n, 3) of distorted points (n,); NaN where there is none."""
+        if self._distorts:
+            with np.errstate(over="ignore", invalid="ignore"):
+                x, y = self.distortion.undistort(x, y)
+        return super().from_plane(x, y)
+
+    def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Distorted points (n,) of points (n, 3) in space; NaN where not seen."""
+        x, y = super().to_plane(points)
+        if not self._distorts:
+            return x, y
+        with np.errstate(over="ignore", invalid="ignore"):
+            distorted = self.distortion.distort(x, y)
+            seen = self.distortion.on_branch(x, y)
+        return np.where(seen, distorted.x, np.nan), np.where(seen, distorted.y, np.nan)
+
+    def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Components across and along the axis of the directions at undistorted radii (n,)."""
+        return sphere_direction(radius * (1 + self.xi), self._alpha)
+
+    def radius_of(self, across: FloatArray, along: FloatArray) -> FloatArray:
+        """Undistorted radii (n,) of unit directions."""
+        return sphere_radius(across, along, self._alpha) / (1 + self.xi)
+
+    @property
+    def _alpha(self) -> float:
+        return self.xi / (1 + self.xi)
+
+    @property
+    def _distorts(self) -> bool:
+        return any((self.k1, self.k2, self.p1, self.p2))
+
+
+def sphere_direction(radius: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """Components (n,) across and along the axis, of any length, that go to radii (n,).
+
+    Usenko's formula times a factor, without its division that turns into 0 / 0 for alpha = 1.
+    """
+    if alpha > 0.5:
+        radius = up_to(radius, 1 / math.sqrt(2 * alpha - 1))
+    square = radius * radius
+    root = np.sqrt(np.maximum(1 - (2 * alpha - 1) * square, 0))
+    return radius * (alpha + (1 - alpha) * root), root - alpha * (1 - alpha) * square
+
+
+def sphere_radius(across: FloatArray, along: FloatArray, alpha: float) -> FloatArray:
+    """Radii (n,) of directions (n,) of any length; not finite where not seen."""
+    length = np.hypot(across, along)
+    ahead = alpha * length + (1 - alpha) * along
+    # The same behind the camera, where the two terms cancel.
+    behind = (alpha**2 * across**2 + (2 * alpha - 1) * along**2) / (2 * alpha * length - ahead)
+    denominator = np.where(along > 0, ahead, behind)
+    seen = along >= -((1 - alpha) / alpha + RIM) * length if alpha > 0.5 else denominator > 0
+    return np.where(seen, across / denominator, np.nan)

@@ -1,0 +1,203 @@
+"""rayrelief camera: what a calibration file holds, a picture of its rays, and other formats."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rayrelief.cli import options
+from rayrelief.cli.console import plain_errors, say
+
+if TYPE_CHECKING:
+    from rayrelief.cameras.base import Camera
+    from rayrelief.cameras.survey import Survey
+    from rayrelief.conventions import FloatArray
+
+COLUMNS, ROWS = 48, 16  # of the sketch in the terminal, at most
+SKETCH_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)  # degrees
+
+
+class TargetName(StrEnum):
+    """Formats that a camera can be written in."""
+
+    RAYRELIEF = "rayrelief"
+    OPENCV = "opencv"
+    ROS = "ros"
+    KALIBR = "kalibr"
+    COLMAP = "colmap"
+    NERFSTUDIO = "nerfstudio"
+    K = "k"
+    RAYS = "rays"
+
+
+def camera(
+    path: Annotated[str, typer.Argument(help="A calibration file, fx,fy,cx,cy or fov:60.")],
+    *,
+    width: Annotated[
+        int | None, typer.Option(min=1, help="Width of the image, where the file does not say.")
+    ] = None,
+    height: Annotated[
+        int | None, typer.Option(min=1, help="Height of the image, where the file does not say.")
+    ] = None,
+    which: options.Which = None,
+    k_order: options.KOrder = options.KOrderName.AUTO,
+    crop: Annotated[
+        str | None,
+        typer.Option(metavar="LEFT,TOP,WIDTH,HEIGHT", help="Camera of this part of the image."),
+    ] = None,
+    resize: Annotated[
+        str | None,
+        typer.Option(metavar="WIDTHxHEIGHT", help="Camera of the image scaled to this size."),
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the rays into this PNG file.")] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Write the camera to this file, in the format --to.")
+    ] = None,
+    to: Annotated[
+        TargetName | None,
+        typer.Option(help="Format of --write; by default .json is rayrelief, .npy/.npz/.exr rays."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show what a calibration file holds; draw its rays; convert it to another format."""
+    with plain_errors():
+        from rayrelief.cameras.calibration import (
+            Reading,
+            Request,
+            is_camera_text,
+            parse_camera,
+            read_calibration,
+        )
+        from rayrelief.cameras.survey import survey
+
+        if to is not None and write is None:
+            raise typer.BadParameter("--to says the format of --write FILE, which is not given")
+        request = Request(height, width, which, k_order.value)
+        if is_camera_text(path):
+            if request.size is None:
+                raise typer.BadParameter("a camera in words needs --width and --height")
+            reading = Reading(parse_camera(path, request.size[1], request.size[0]))
+        else:
+            reading = read_calibration(path, request)
+        found = _changed(reading.camera, crop, resize)
+        size = found.resolution or request.size
+        for note in reading.notes:
+            say(f"note: {note}")
+        if size is None and (picture is not None or to is TargetName.RAYS):
+            raise typer.BadParameter("the size of the image is not known: give --width, --height")
+        seen = None if size is None else survey(found, size[1], size[0])
+        if picture is not None and size is not None:
+            from rayrelief.viewer.ray_picture import write_ray_picture
+
+            write_ray_picture(picture, found, size[1], size[0])
+            say(f"note: wrote {picture}")
+        if write is not None:
+            _write(write, found, to, size)
+            say(f"note: wrote {write}")
+        typer.echo((_as_json if as_json else _as_text)(found, size, seen))
+
+
+def _changed(camera: Camera, crop: str | None, resize: str | None) -> Camera:
+    """Camera of a part of the image, then of that scaled."""
+    if crop is not None:
+        left, top, width, height = _whole_numbers(crop, ",", 4, "--crop LEFT,TOP,WIDTH,HEIGHT")
+        camera = camera.crop(left, top, width, height)
+    if resize is not None:
+        width, height = _whole_numbers(resize, "x", 2, "--resize WIDTHxHEIGHT")
+        camera = camera.resize(width, height)
+    return camera
+
+
+def _whole_numbers(text: str, separator: str, count: int, option: str) -> list[int]:
+    try:
+        numbers = [int(word) for word in text.split(separator)]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or min(numbers[-2:]) < 1:
+        raise typer.BadParameter(f"{text!r} is not understood; it is {option}, in whole pixels")
+    return numbers
+
+
+def _write(path: Path, camera: Camera, to: TargetName | None, size: tuple[int, int] | None) -> None:
+    from rayrelief.cameras.calibration import WRITERS, write_camera
+
+    if to is None or to is TargetName.RAYS:
+        width, height = size or (None, None)
+        write_camera(path, camera, height=height, width=width)
+    else:
+        WRITERS[to.value](path, camera)
+
+
+def _as_json(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) -> str:
+    from dataclasses import asdict
+
+    from rayrelief.cli.report import plain, to_json
+
+    content: dict[str, Any] = {"camera": plain(camera), "size": size}
+    return to_json(content | ({} if seen is None else asdict(seen)))
+
+
+def _as_text(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) -> str:
+    lines = [("model", type(camera).__name__), *_parameters(camera)]
+    if size is None or seen is None:
+        lines.append(("image size", "not in the file: give --width and --height for more"))
+        return _table(lines)
+    lines.append(("image size", f"{size[0]}x{size[1]} (width x height)"))
+    if camera.central:
+        fields = f"{seen.across:.2f} x {seen.down:.2f} degrees through the middle"
+        lines.append(("field of view", fields))
+        lines.append(("widest ray", f"{seen.widest:.2f} degrees off the axis"))
+    depth = "z" if seen.kind == "z" else "distance along the ray"
+    lines.append(("depth will be", depth))
+    lines.append(("without a ray", f"{seen.invalid:.2%} of the pixels"))
+    if seen.wraps:
+        lines.append(("wraps around", "the last column is a neighbour of the first"))
+    if not camera.central:
+        return _table(lines)
+    return _table(lines) + "\n\n" + _sketch(camera, size)
+
+
+def _parameters(camera: Camera) -> list[tuple[str, str]]:
+    """Parameters of a camera that are not at their default, by name."""
+    from dataclasses import MISSING, fields, is_dataclass
+
+    if not is_dataclass(camera):
+        return []
+    shown = []
+    for field in fields(camera):
+        value = getattr(camera, field.name)
+        if field.name != "size" and (field.default is MISSING or value != field.default):
+            shown.append((f"  {field.name}", f"{value:.10g}"))
+    return shown
+
+
+def _table(lines: list[tuple[str, str]]) -> str:
+    return "\n".join(f"{name:<16}{value}" for name, value in lines)
+
+
+def _sketch(camera: Camera, size: tuple[int, int]) -> str:
+    """The image in digits: how far off the axis its pixels look."""
+    import numpy as np
+
+    from rayrelief.cameras.survey import off_axis
+
+    width, height = size
+    columns = min(COLUMNS, width)
+    rows = max(1, min(ROWS, height, round(columns * height / width / 2)))  # characters are tall
+    v, u = np.meshgrid(
+        (np.arange(rows) + 0.5) * height / rows - 0.5,
+        (np.arange(columns) + 0.5) * width / columns - 0.5,
+        indexing="ij",
+    )
+    directions: FloatArray = camera.directions(np.stack((u, v), axis=-1))
+    angles = np.degrees(off_axis(directions))
+    step = next(step for step in SKETCH_STEPS if not np.nanmax(angles) >= 10 * step)
+    text = [
+        "".join("." if np.isnan(angle) else str(int(angle / step)) for angle in row)
+        for row in angles
+    ]
+    legend = f"degrees off the axis in steps of {step:g}, a dot where there is no ray"
+    return "\n".join((*text, legend))

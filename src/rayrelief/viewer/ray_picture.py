@@ -1,0 +1,72 @@
+"""The picture of a camera: where its pixels look, how finely, and which of them see nothing."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.survey import off_axis
+from rayrelief.conventions import FloatArray
+from rayrelief.io.images import write_png
+from rayrelief.viewer.sheet import INK, PAPER, ColourScale, Image, Panel, colour_table, side_by_side
+
+LONGEST_SIDE = 480  # pixels of a panel
+CONTOUR_STEPS = (1, 2, 5, 10, 15, 30)  # degrees
+MOST_CONTOURS = 8
+
+
+def write_ray_picture(
+    path: str | os.PathLike[str], camera: Camera, height: int, width: int
+) -> None:
+    """Write the picture of a camera as a PNG file; see ``draw_rays``."""
+    write_png(path, draw_rays(camera, height, width))
+
+
+def draw_rays(camera: Camera, height: int, width: int) -> Image:
+    """Angle off the axis, direction and angular size of the pixels of a camera; RGB (H, W, 3).
+
+    Pixels without a ray stay blank.
+    """
+    unit = camera.unit_rays(height, width)
+    stride = -(-max(height, width) // LONGEST_SIDE)
+    seen = unit[::stride, ::stride]
+    panels = [_angle_panel(seen), _direction_panel(seen)]
+    if camera.central:
+        panels.append(_fineness_panel(unit, stride))
+    tall = round(LONGEST_SIDE * height / max(height, width))
+    wide = round(LONGEST_SIDE * width / max(height, width))
+    return side_by_side(panels, max(tall, 60), max(wide, 120))
+
+
+def _angle_panel(unit: FloatArray) -> Panel:
+    angle = np.degrees(off_axis(unit))
+    widest = float(np.nanmax(angle))
+    scale = ColourScale(colour_table("viridis"), 0.0, max(widest, 1e-9))
+    picture = scale.paint(angle)
+    step = next((s for s in CONTOUR_STEPS if widest / s <= MOST_CONTOURS), CONTOUR_STEPS[-1])
+    level = np.floor(angle / step)
+    line = np.zeros(level.shape, dtype=np.bool_)
+    line[:, 1:] |= np.abs(np.diff(level, axis=1)) > 0
+    line[1:] |= np.abs(np.diff(level, axis=0)) > 0
+    picture[line] = INK
+    return Panel(f"degrees off the axis, a line every {step}", picture, scale)
+
+
+def _direction_panel(unit: FloatArray) -> Panel:
+    # As normal maps are painted: right is red, down is dark, forward is blue.
+    colours = np.nan_to_num(unit * (0.5, -0.5, 0.5) + 0.5)
+    picture = (colours * 255 + 0.5).astype(np.uint8)
+    picture[np.isnan(unit[..., 0])] = PAPER
+    return Panel("direction: right red, up green, forward blue", picture)
+
+
+def _fineness_panel(unit: FloatArray, stride: int) -> Panel:
+    """Angle from each pixel to its right neighbour."""
+    chord = np.linalg.norm(np.diff(unit, axis=1), axis=-1)
+    arc = 60 * np.degrees(2 * np.arcsin(np.minimum(chord / 2, 1.0)))[::stride, ::stride]
+    finite = arc[np.isfinite(arc)]
+    low, high = np.percentile(finite, (0, 100)) if finite.size else (0.0, 1.0)
+    scale = ColourScale(colour_table("magma"), float(low), float(max(high, low * (1 + 1e-9))))
+    return Panel("width of a pixel in minutes of arc", scale.paint(arc), scale)

@@ -1,0 +1,176 @@
+"""Blender's settings, and the camera files of BlenderProc in the BOP format."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration import blender
+from rayrelief.cameras.calibration.reading import Request
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.fisheye import Equidistant, Equisolid
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.errors import FileError
+from reference import calibrations as files
+
+WIDE, HIGH, SQUARE = (640, 480), (480, 640), (480, 480)
+
+
+def blender_settings(size: tuple[int, int] = WIDE, **entries: Any) -> str:
+    usual = {"lens": 50, "sensor_width": 40, "sensor_height": 25}
+    return json.dumps({"resolution_x": size[0], "resolution_y": size[1]} | usual | entries)
+
+
+def test_settings_as_blender_has_them(tmp_path: Path) -> None:
+    reading = files.read(blender, tmp_path, files.BLENDER)
+    f = 50 * 960 / 36
+    assert reading.camera == Pinhole(f, f, 479.5, 269.5, size=(960, 540))
+    assert any("from .5 to integers" in note for note in reading.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "camera"),
+    [
+        (blender_settings(), Pinhole(800, 800, 319.5, 239.5, size=WIDE)),
+        # AUTO fits the width of the sensor to the longer side.
+        (blender_settings(HIGH), Pinhole(800, 800, 239.5, 319.5, size=HIGH)),
+        (
+            blender_settings(HIGH, sensor_fit="HORIZONTAL"),
+            Pinhole(600, 600, 239.5, 319.5, size=HIGH),
+        ),
+        (
+            blender_settings(WIDE, sensor_fit="VERTICAL"),
+            Pinhole(960, 960, 319.5, 239.5, size=WIDE),
+        ),
+        # The picture moves right and up by fractions of the fitted side, the axis left and down.
+        (
+            blender_settings(shift_x=0.1, shift_y=0.05),
+            Pinhole(800, 800, 319.5 - 64, 239.5 + 32, size=WIDE),
+        ),
+        (
+            blender_settings(HIGH, shift_x=0.1, shift_y=0.05),
+            Pinhole(800, 800, 239.5 - 64, 319.5 + 32, size=HIGH),
+        ),
+        # Pixels of twice the height: half as many of them for the same angle.
+        (
+            blender_settings(sensor_fit="HORIZONTAL", pixel_aspect_y=2, shift_y=0.05),
+            Pinhole(800, 400, 319.5, 239.5 + 16, size=WIDE),
+        ),
+        (blender_settings(pixel_aspect_y=2), Pinhole(1200, 600, 319.5, 239.5, size=WIDE)),
+        (
+            blender_settings(resolution_percentage=25),
+            Pinhole(200, 200, 79.5, 59.5, size=(160, 120)),
+        ),
+        (
+            blender_settings(type="ORTHO", ortho_scale=6.4, shift_x=0.1),
+            Orthographic(6.4 / 640, 319.5 - 64, 239.5, size=WIDE),
+        ),
+        (
+            blender_settings(HIGH, type="ORTHO", ortho_scale=6.4),
+            Orthographic(6.4 / 640, 239.5, 319.5, size=HIGH),
+        ),
+        (
+            blender_settings(type="PANO", panorama_type="EQUIRECTANGULAR", longitude_min=-3.141593),
+            Equirectangular.full(480, 640),
+        ),
+        (
+            blender_settings(
+                SQUARE, type="PANO", panorama_type="FISHEYE_EQUIDISTANT", fisheye_fov=3
+            ),
+            Equidistant(160, 160, 239.5, 239.5, size=SQUARE),
+        ),
+        (
+            blender_settings(type="PANO", panorama_type="FISHEYE_EQUISOLID", fisheye_lens=10),
+            Equisolid(160, 160, 319.5, 239.5, size=WIDE),
+        ),
+    ],
+)
+def test_every_setting(tmp_path: Path, text: str, camera: Camera) -> None:
+    assert files.read(blender, tmp_path, text).camera == camera
+
+
+def test_the_field_of_view_is_that_of_the_longer_side(tmp_path: Path) -> None:
+    camera = files.read(blender, tmp_path, blender_settings(lens=20)).camera
+    left = camera.directions(camera.project([[-1.0, 0.0, 1.0]]))
+    assert camera.project([[-1.0, 0.0, 1.0]])[0, 0] == pytest.approx(-0.5)  # the very border
+    assert math.atan2(-left[0, 0], left[0, 2]) == pytest.approx(math.atan(20 / 20))
+
+
+def test_a_bop_camera_keeps_its_matrix(tmp_path: Path) -> None:
+    reading = files.read(blender, tmp_path, files.BOP_CAMERA)
+    assert reading.camera == Pinhole(
+        572.4114, 573.57043, 325.2611082792282, 242.04899594187737, size=(640, 480)
+    )
+    assert any("BOP" in note for note in reading.notes)
+
+
+def test_a_bop_scene_has_a_camera_for_every_image(tmp_path: Path) -> None:
+    reading = files.read(blender, tmp_path, files.BOP_SCENE, Request(which="1"))
+    assert reading.camera == Pinhole(1700.5, 1701, 960.25, 540.5)
+    with pytest.raises(FileError, match="2 cameras that differ: 0, 1"):
+        files.read(blender, tmp_path, files.BOP_SCENE)
+    same = json.dumps({str(i): json.loads(files.BOP_SCENE)["0"] for i in range(3)})
+    assert files.read(blender, tmp_path, same).camera == Pinhole(1778.5, 1779, 967.25, 572.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (blender_settings(lens=None), "lens is missing"),
+        (blender_settings(lens="long"), "lens is 'long'; expected a finite number"),
+        (blender_settings(lens=math.nan), "lens is nan"),
+        (blender_settings(lens=-5), "focal lengths fx = -80.0"),
+        (blender_settings(sensor_width=0), "sensor_width is 0; expected a length"),
+        (blender_settings(sensor_fit="BOTH"), "sensor_fit is 'BOTH'; expected one of AUTO"),
+        (blender_settings(type="FISH"), "type is 'FISH'; expected one of PERSP, ORTHO, PANO"),
+        (blender_settings(resolution_y=None), "resolution_y is missing"),
+        (blender_settings(resolution_percentage=33), "resolution_x is 211.2 pixels at"),
+        (blender_settings(resolution_x=1e308), "resolution_x is inf pixels at"),
+        (blender_settings(pixel_aspect_x=0), "pixel_aspect_x is 0; expected a positive number"),
+        (blender_settings(type="ORTHO"), "ortho_scale is missing"),
+        (blender_settings(type="ORTHO", ortho_scale=0), "a pixel size of 0"),
+        (blender_settings(type="ORTHO", ortho_scale=1, pixel_aspect_y=2), "expected square pixels"),
+        (blender_settings(type="PANO"), "panorama_type is missing"),
+        (
+            blender_settings(type="PANO", panorama_type="MIRRORBALL"),
+            "is 'MIRRORBALL'; expected one",
+        ),
+        (
+            blender_settings(type="PANO", panorama_type="EQUIRECTANGULAR", latitude_min=0),
+            "latitude_min is 0; expected -1.5708: the whole sphere",
+        ),
+        (
+            blender_settings(type="PANO", panorama_type="EQUIRECTANGULAR", shift_x=0.1),
+            "shift_x is 0.1; expected 0 for a panorama",
+        ),
+        (
+            blender_settings(type="PANO", panorama_type="FISHEYE_EQUIDISTANT", fisheye_fov=3),
+            "expected a square image of square pixels",
+        ),
+        (
+            blender_settings(
+                SQUARE, type="PANO", panorama_type="FISHEYE_EQUIDISTANT", fisheye_fov=7
+            ),
+            "fisheye_fov is 7; expected an angle up to 2 pi, in radians",
+        ),
+        (files.changed(files.BOP_CAMERA, ('"height": 480,', "")), "height is missing"),
+        (files.changed(files.BOP_CAMERA, ("572.4114", '"x"')), "fx is 'x'; expected a finite"),
+        (files.changed(files.BOP_SCENE, ("[1700.5, 0.0,", "[1700.5,")), r"1\.cam_K holds 8 values"),
+        (files.changed(files.BOP_SCENE, ("[1700.5, 0.0,", "[1700.5, null,")), r"1\.cam_K\[1\] is"),
+        (
+            files.changed(files.BOP_SCENE, ("540.5, 0.0, 0.0, 1.0", "540.5, 0.0, 0.0, 2.0")),
+            r"1\.cam_K is .*; expected fx, skew, cx, 0, fy, cy, 0, 0, 1",
+        ),
+        (files.changed(files.BOP_SCENE, ("1700.5", "-1700.5")), r"focal lengths fx = -1700\.5"),
+        (files.BLENDER[:100], "is not valid JSON"),
+        (" ", "is empty"),
+    ],
+)
+def test_broken_files(tmp_path: Path, text: str, words: str) -> None:
+    files.check_broken(blender, tmp_path, text, words)

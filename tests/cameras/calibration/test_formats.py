@@ -1,0 +1,172 @@
+"""What holds for every format of calibrations, through the door that all of them go through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random, SystemRandom
+
+import pytest
+
+from rayrelief.cameras.calibration import (
+    READERS,
+    Reading,
+    Request,
+    blender,
+    camera_json,
+    colmap_binary,
+    colmap_text,
+    intrinsics_text,
+    k_txt,
+    kalibr,
+    meshroom,
+    metashape,
+    moge,
+    mrcal,
+    nerfstudio,
+    opencv_file,
+    read_calibration,
+    ros_camera_info,
+)
+from rayrelief.cameras.calibration.reading import Reader
+from rayrelief.errors import FileError, RayreliefError
+from reference.calibrations import FILES, ROS_MESSAGE, parse, write
+
+OWNERS: dict[str, Reader] = {
+    "camera_json": camera_json,
+    "opencv_yaml": opencv_file,
+    "opencv_xml": opencv_file,
+    "opencv_json": opencv_file,
+    "opencv_script": opencv_file,
+    "ros_file": ros_camera_info,
+    "ros_message": ros_camera_info,
+    "kalibr": kalibr,
+    "mrcal": mrcal,
+    "colmap_text": colmap_text,
+    "colmap_binary": colmap_binary,
+    "nerfstudio": nerfstudio,
+    "nerf_blender": nerfstudio,
+    "metashape_calibration": metashape,
+    "metashape_cameras": metashape,
+    "meshroom": meshroom,
+    "blender": blender,
+    "bop_camera": blender,
+    "bop_scene": blender,
+    "moge_intrinsics": moge,
+    "moge_fov": moge,
+    "dsine": intrinsics_text,
+    "k_txt": k_txt,
+}
+# What has to be said to read some of them: one of several cameras, or the size of the image.
+REQUESTS = {
+    "kalibr": Request(which="cam1"),
+    "colmap_text": Request(which="2"),
+    "colmap_binary": Request(which="2"),
+    "bop_scene": Request(which="1"),
+    "nerf_blender": Request(height=800, width=800),
+    "moge_intrinsics": Request(height=480, width=640),
+    "moge_fov": Request(height=480, width=640),
+}
+DAMAGES = 300
+PIECES = (
+    *(b"", b" ", b"\n", b"\t", b"-", b"0", b"9" * 5000, b"1e999", b"nan", b"inf", b"null", b"true"),
+    *(b"[", b"]", b"{", b"}", b"[]", b"{}", b"<", b">", b"<a/>", b"&", b"*", b"!", b"!!", b"'"),
+    *(b'"', b"#", b"//", b":", b",", b"\\", b"%", b"---\n", b"\0", b"\xff", b"\xef\xbb\xbf"),
+)
+NUMBER = re.compile(rb"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+NUMBERS = (
+    *(b"0", b"-1", b"0.5", b"1e308", b"-1e308", b"1e-320", b"9" * 5000, b"0x" + b"f" * 5000),
+    *(b"nan", b"inf", b"null", b"true", b"[]", b"{}", b'""', b"'1'"),
+)
+
+EVERY_SAMPLE = pytest.mark.parametrize("key", FILES)
+
+
+def read(folder: Path, content: str | bytes, name: str, request: Request | None = None) -> Reading:
+    return read_calibration(write(folder, content, name), request)
+
+
+def damaged(content: str | bytes, random: Random) -> Iterator[bytes]:
+    """A file that was cut, overwritten or garbled at random places, again and again."""
+    data = content if isinstance(content, bytes) else content.encode()
+    numbers = list(NUMBER.finditer(data))
+    while True:
+        if numbers:
+            start, end = random.choice(numbers).span()
+            yield data[:start] + random.choice(NUMBERS) + data[end:]
+        start, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
+        yield data[:start]
+        yield data[:start] + random.choice(PIECES) + data[start:]
+        yield data[:start] + random.choice((data[start:end], *PIECES)) + data[end:]
+        garbled = bytearray(data)
+        for _ in range(random.randint(1, 4)):
+            garbled[random.randrange(len(data))] = random.choice(b" \n0159-.,:[]{}'\"#ex<>/&*!\0")
+        yield bytes(garbled)
+
+
+def test_every_sample_has_its_reader_and_every_reader_a_sample() -> None:
+    assert OWNERS.keys() == FILES.keys()
+    assert {reader.FORMAT for reader in OWNERS.values()} == {reader.FORMAT for reader in READERS}
+
+
+@EVERY_SAMPLE
+def test_a_file_is_recognised_by_its_own_reader_alone(tmp_path: Path, key: str) -> None:
+    name, content = FILES[key]
+    document = parse(tmp_path, content, name)
+    assert [each.FORMAT for each in READERS if each.recognises(document)] == [OWNERS[key].FORMAT]
+    notes = read_calibration(tmp_path / name, REQUESTS.get(key)).notes
+    assert notes[0] == f"{name}: {OWNERS[key].FORMAT}"
+
+
+@pytest.mark.parametrize("name", ["calibration.dat", "calibration", "K.txt"])
+@EVERY_SAMPLE
+def test_the_name_of_a_file_does_not_matter(tmp_path: Path, key: str, name: str) -> None:
+    usual, content = FILES[key]
+    request = REQUESTS.get(key)
+    renamed = read(tmp_path, content, name, request)
+    assert renamed.camera == read(tmp_path, content, usual, request).camera
+    assert renamed.notes[0] == f"{name}: {OWNERS[key].FORMAT}"
+
+
+@EVERY_SAMPLE
+def test_a_damaged_file_gives_a_camera_or_an_error_in_words(tmp_path: Path, key: str) -> None:
+    name, content = FILES[key]
+    seed = SystemRandom().randrange(2**32)
+    random = Random(seed)
+    refused = 0
+    for _, variant in zip(range(DAMAGES), damaged(content, random), strict=False):
+        try:
+            read(tmp_path, variant, random.choice((name, "calibration.dat")), REQUESTS.get(key))
+        except RayreliefError:
+            refused += 1
+        except Exception as error:
+            pytest.fail(f"seed {seed}: {error!r} from {variant!r}")
+    assert refused > DAMAGES // 4, f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", ["message.txt", "message.yaml", "message"])
+def test_a_message_as_ros_prints_it_ends_with_the_mark_of_the_next(
+    tmp_path: Path, name: str
+) -> None:
+    printed = read(tmp_path, ROS_MESSAGE + "---\n", name)
+    assert printed.camera == read(tmp_path, ROS_MESSAGE, name).camera
+    assert printed.notes[0] == f"{name}: {ros_camera_info.FORMAT}"
+
+
+@pytest.mark.parametrize("name", ["camera.yaml", "calibration.dat"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a: 2001-13-45\n", "x: !!float abc\n", "x: !!int ''\n", "x: !!bool maybe\n"),
+        *("x: !!timestamp today\n", f"x: {'1:' * 300}1.5\n", f"x: 0x{'f' * 5000}\n"),
+        "[" * 100_000,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_what_breaks_a_parser_of_yaml_is_named(tmp_path: Path, text: str, name: str) -> None:
+    with pytest.raises(FileError) as caught:
+        read(tmp_path, text, name)
+    assert name in caught.value.found
+    assert caught.value.expected
+    assert caught.value.remedy

@@ -1,0 +1,151 @@
+"""Metashape's XML: offsets from the centre, swapped p1 and p2, affinity, several sensors."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.calibration import metashape
+from rayrelief.cameras.calibration.reading import Request
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.fisheye import Equisolid
+from rayrelief.cameras.kannala_brandt import KannalaBrandt
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.thin_prism_fisheye import ThinPrismFisheye
+from rayrelief.errors import FileError
+from reference import calibrations as files
+
+SIZE = (640, 480)
+
+
+def calibration(kind: str = "frame", **values: object) -> str:
+    """An exported calibration of 640x480 pixels; None drops a tag."""
+    tags: dict[str, object] = {"projection": kind, "width": 640, "height": 480, "f": 500, **values}
+    lines = [f"  <{tag}>{value}</{tag}>\n" for tag, value in tags.items() if value is not None]
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<calibration>\n{"".join(lines)}</calibration>\n'
+    )
+
+
+def test_an_exported_calibration(tmp_path: Path) -> None:
+    reading = files.read(metashape, tmp_path, files.METASHAPE_CALIBRATION)
+    assert reading.camera == BrownConrady(
+        *(1430.625, 1430.125, 959.5 - 24.25, 539.5 + 17.5),
+        *(-0.118322055927498, 0.293632083518507),
+        p1=0.00182154893322038,
+        p2=0.000330080086304322,
+        k3=-0.01,
+        skew=-4.25,
+        size=(1920, 1080),
+    )
+    assert any("width / 2 - 0.5" in note for note in reading.notes)
+    assert any("OpenCV's p2 and p1" in note for note in reading.notes)
+
+
+def test_pixels_are_those_of_the_manual(tmp_path: Path) -> None:
+    camera = files.read(metashape, tmp_path, files.METASHAPE_CALIBRATION).camera
+    seed = np.random.SeedSequence().entropy
+    x, y = np.random.default_rng(seed).uniform(-0.4, 0.4, (2, 100))
+    f, cx, cy, b1, b2 = 1430.125, -24.25, 17.5, 0.5, -4.25
+    k1, k2, k3 = -0.118322055927498, 0.293632083518507, -0.01
+    p1, p2 = 0.000330080086304322, 0.00182154893322038
+    r2 = x**2 + y**2
+    radial = 1 + k1 * r2 + k2 * r2**2 + k3 * r2**3
+    xd = x * radial + p1 * (r2 + 2 * x**2) + 2 * p2 * x * y
+    yd = y * radial + p2 * (r2 + 2 * y**2) + 2 * p1 * x * y
+    u = 1920 * 0.5 + cx + xd * f + xd * b1 + yd * b2
+    v = 1080 * 0.5 + cy + yd * f
+    found = camera.project(np.stack((x, y, np.ones_like(x)), axis=1))
+    # The manual's first pixel has its centre at (0.5, 0.5).
+    np.testing.assert_allclose(found + 0.5, np.stack((u, v), axis=1), atol=1e-9, err_msg=str(seed))
+
+
+@pytest.mark.parametrize(
+    ("text", "camera"),
+    [
+        (calibration(), Pinhole(500, 500, 319.5, 239.5, size=SIZE)),
+        (calibration(b1=2, k4=0), Pinhole(502, 500, 319.5, 239.5, size=SIZE)),
+        (calibration(k3=0.1), BrownConrady(500, 500, 319.5, 239.5, k3=0.1, size=SIZE)),
+        (
+            calibration("fisheye", cx=1, b2=3, k1=0.1, k2=0.2, k3=0.3, k4=0.4),
+            KannalaBrandt(500, 500, 320.5, 239.5, 0.1, 0.2, 0.3, 0.4, skew=3, size=SIZE),
+        ),
+        (
+            calibration("equidistant_fisheye", k1=0.1, p1=0.01, p2=0.02),
+            ThinPrismFisheye(500, 500, 319.5, 239.5, 0.1, 0, 0.02, 0.01, size=SIZE),
+        ),
+        (calibration("equisolid_fisheye", cy=-2), Equisolid(500, 500, 319.5, 237.5, size=SIZE)),
+        (
+            calibration("spherical", f=480 / math.pi),
+            Equirectangular(480 / math.pi, 480 / math.pi, 319.5, 239.5, size=SIZE),
+        ),
+        (calibration("spherical", f=None, width=960), Equirectangular.full(480, 960)),
+    ],
+)
+def test_every_model(tmp_path: Path, text: str, camera: Camera) -> None:
+    assert files.read(metashape, tmp_path, text).camera == camera
+
+
+def test_the_adjusted_calibration_of_the_only_calibrated_sensor(tmp_path: Path) -> None:
+    camera = files.read(metashape, tmp_path, files.METASHAPE_CAMERAS).camera
+    assert camera == BrownConrady(
+        8196.75, 8196.75, 4111, 2745.75, -0.044669927911113239, size=(8192, 5460)
+    )
+
+
+def test_one_of_several_sensors_is_chosen(tmp_path: Path) -> None:
+    second = '<calibration type="frame"><resolution width="4" height="3"/><f>5</f></calibration>'
+    size = '<resolution width="4032" height="3024"/>'
+    text = files.changed(files.METASHAPE_CAMERAS, (size, size + second))
+    camera = Pinhole(5, 5, 1.5, 1, size=(4, 3))
+    assert files.read(metashape, tmp_path, text, Request(which="1")).camera == camera
+    assert files.read(metashape, tmp_path, text, Request(height=3, width=4)).camera == camera
+    with pytest.raises(FileError, match="2 cameras that differ: 0, 1"):
+        files.read(metashape, tmp_path, text)
+
+
+def test_sensors_of_several_chunks_keep_apart(tmp_path: Path) -> None:
+    start, end = files.METASHAPE_CAMERAS.index("  <chunk"), len("  </chunk>\n</document>\n")
+    chunk = files.METASHAPE_CAMERAS[start : -end + len("  </chunk>\n")]
+    other = files.changed(chunk, ("Chunk 1", "Chunk 2"), ("8196.75", "8000"))
+    text = files.METASHAPE_CAMERAS[:start] + chunk + other + "</document>\n"
+    camera = files.read(metashape, tmp_path, text, Request(which="Chunk 2/0")).camera
+    assert isinstance(camera, BrownConrady)
+    assert camera.fx == 8000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (calibration(f=None), r"calibration\.f is missing"),
+        (calibration(f="long"), r"calibration\.f is 'long'; expected a finite number"),
+        (calibration(cx="nan"), r"calibration\.cx is 'nan'; expected a finite number"),
+        (calibration(f=-5), "focal lengths fx = -5.0"),
+        (calibration(width=None), r"calibration\.width is missing"),
+        (calibration(height="0"), "height is 0; expected a positive whole number"),
+        (calibration("cylindrical"), "projection is 'cylindrical'; expected one of frame"),
+        (calibration("rpc"), "projection is 'rpc'"),
+        (calibration(k4=0.1), r"k4 is 0\.1; expected 0: no camera here"),
+        (calibration(p3=0.1), r"p3 is 0\.1; expected 0"),
+        (calibration("fisheye", p4=0.1), r"p4 is 0\.1; expected 0"),
+        (calibration("equisolid_fisheye", k1=0.1), r"k1 is 0\.1; expected 0"),
+        (calibration("spherical", cx=1), "cx is 1; expected 0"),
+        (calibration("spherical", f=None), "f is missing; expected the pixels per radian"),
+        (calibration(fx=500, skew=1), "fx is not known here; expected only b1, b2, cx"),
+        (calibration(corrections=""), "corrections is not known here"),
+        (
+            files.changed(files.METASHAPE_CAMERAS, ("<f>8196.75</f>", "<f>8196,75</f>")),
+            r"sensor 0: calibration\.f is '8196,75'",
+        ),
+        ("<document><sensor id='0'/></document>", "no sensor has a calibration"),
+        (files.METASHAPE_CALIBRATION[:200], "is not valid XML"),
+        (" ", "is empty"),
+    ],
+)
+def test_broken_files(tmp_path: Path, text: str, words: str) -> None:
+    files.check_broken(metashape, tmp_path, text, words)

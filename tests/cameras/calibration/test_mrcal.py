@@ -1,0 +1,146 @@
+"""mrcal: dictionaries of Python, of models that numbers describe and of others."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.calibration import mrcal
+from rayrelief.cameras.calibration.reading import Reading
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.fisheye import Stereographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.errors import FileError
+from reference import calibrations as files
+from reference.calibrations import MRCAL
+
+NAME = "camera-0.cameramodel"
+CORE = (1766.071241, 1765.892527, 1944.06645, 1064.523121)
+SIZE = (3840, 2160)
+LENS = (
+    *(2.164802516, -1.185158138, -9.31342e-05, 0.0007782462),
+    *(-0.2351910903, 2.446029503, -0.6697132481, -0.6284355415),
+)
+
+
+def read(folder: Path, text: str, name: str = NAME) -> Reading:
+    return files.read(mrcal, folder, text, name=name)
+
+
+def model(kind: str, *numbers: float, size: str = "[ 640, 480,]") -> str:
+    values = "".join(f" {number:.10g}," for number in numbers)
+    return (
+        f"{{\n    'lensmodel':  'LENSMODEL_{kind}',\n\n    'intrinsics': [{values}],\n\n"
+        f"    'extrinsics': [ 0, 0, 0, 0, 0, 0,],\n\n    'imagersize': {size},\n\n}}\n"
+    )
+
+
+def test_a_model_with_comments_and_data_is_read(tmp_path: Path) -> None:
+    assert read(tmp_path, MRCAL) == Reading(BrownConrady(*CORE, *LENS, size=SIZE))
+
+
+@pytest.mark.parametrize("name", ["model", "model.txt", NAME])
+def test_the_name_of_the_file_does_not_matter(tmp_path: Path, name: str) -> None:
+    assert read(tmp_path, MRCAL, name).camera == BrownConrady(*CORE, *LENS, size=SIZE)
+
+
+@pytest.mark.parametrize(
+    ("old", "prefix"), [("lens_model", "LENSMODEL"), ("distortion_model", "DISTORTION")]
+)
+def test_older_names_are_read(tmp_path: Path, old: str, prefix: str) -> None:
+    text = MRCAL.replace("'lensmodel'", f"'{old}'").replace("LENSMODEL_", f"{prefix}_")
+    assert read(tmp_path, text).camera == BrownConrady(*CORE, *LENS, size=SIZE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("PINHOLE", Pinhole(500, 501, 320, 240, size=(640, 480))),
+        ("STEREOGRAPHIC", Stereographic(500, 501, 320, 240, size=(640, 480))),
+        ("LONLAT", Equirectangular(500, 501, 320, 240, size=(640, 480))),
+    ],
+)
+def test_models_of_four_numbers(tmp_path: Path, kind: str, expected: Camera) -> None:
+    assert read(tmp_path, model(kind, 500, 501, 320, 240)) == Reading(expected)
+
+
+@pytest.mark.parametrize("count", [4, 5, 8, 12])
+def test_opencv_models_project_by_the_formula_of_mrcal(tmp_path: Path, count: int) -> None:
+    k = np.zeros(12)
+    k[:count] = np.random.default_rng(count).normal(size=count) / 50
+    camera = read(tmp_path, model(f"OPENCV{count}", 500, 501, 320, 240, *k[:count])).camera
+    k[:count] = [float(f"{number:.10g}") for number in k[:count]]
+    x, y = 0.3, -0.2
+    r2 = x * x + y * y
+    radial = 1 + r2 * (k[0] + r2 * (k[1] + r2 * k[4]))
+    radial /= 1 + r2 * (k[5] + r2 * (k[6] + r2 * k[7]))
+    u = x * radial + 2 * k[2] * x * y + k[3] * (r2 + 2 * x * x) + k[8] * r2 + k[9] * r2 * r2
+    v = y * radial + 2 * k[3] * x * y + k[2] * (r2 + 2 * y * y) + k[10] * r2 + k[11] * r2 * r2
+    expected = (500 * u + 320, 501 * v + 240)
+    np.testing.assert_allclose(camera.project([x, y, 1.0]), expected, rtol=1e-12)
+
+
+def test_stereographic_and_lonlat_project_by_the_formulas_of_mrcal(tmp_path: Path) -> None:
+    point = np.array([0.6, -0.3, -0.2])
+    radius = math.hypot(0.6, -0.3)
+    angle = math.atan2(radius, -0.2)
+    stereographic = read(tmp_path, model("STEREOGRAPHIC", 500, 501, 320, 240)).camera
+    expected = point[:2] / radius * 2 * math.tan(angle / 2) * (500, 501) + (320, 240)
+    np.testing.assert_allclose(stereographic.project(point), expected, rtol=1e-12)
+    lonlat = read(tmp_path, model("LONLAT", 500, 501, 320, 240)).camera
+    longitude, latitude = math.atan2(0.6, -0.2), math.asin(-0.3 / np.linalg.norm(point))
+    expected = np.array([500 * longitude + 320, 501 * latitude + 240])
+    np.testing.assert_allclose(lonlat.project(point), expected, rtol=1e-12)
+
+
+def test_a_region_that_is_not_applied_is_noted(tmp_path: Path) -> None:
+    text = MRCAL.replace("'imagersize'", "'valid_intrinsics_region': [ [0, 0], ],\n'imagersize'")
+    note = "the valid_intrinsics_region of the file was not applied"
+    assert read(tmp_path, text).notes == (note,)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "CAHVOR",
+        "CAHVORE_linearity=0.34",
+        "LATLON",
+        "SPLINED_STEREOGRAPHIC_order=3_Nx=30_Ny=20_fov_x_deg=170",
+        "OPENCV14",
+    ],
+)
+def test_other_models_are_sent_to_mrcal(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(FileError, match=f"lensmodel is 'LENSMODEL_{kind}'") as caught:
+        read(tmp_path, model(kind, 500, 500, 320, 240, 0, 0, 0, 0, 0))
+    assert "LENSMODEL_OPENCV12" in caught.value.expected
+    assert "mrcal-convert-lensmodel" in caught.value.remedy
+    assert "mrcal.unproject" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        (MRCAL[:400], r"is not a dictionary in the syntax of Python \(line \d+"),
+        (MRCAL.replace("2.446", "two"), r"is not a dictionary in the syntax of Python"),
+        (MRCAL.replace("2.446029503", "nan"), "is not a dictionary in the syntax of Python"),
+        (MRCAL.replace("3840", f"0x{'f' * 5000}"), "is not a dictionary in the syntax of Python"),
+        (MRCAL.replace("2.446029503", "1e999"), r"intrinsics\[9\] is inf"),
+        (MRCAL.replace("2.446029503", "'x'"), r"intrinsics\[9\] is 'x'"),
+        (MRCAL.replace("2.446029503,", ""), "intrinsics holds 11 values; expected 12 numbers"),
+        (MRCAL.replace("'lensmodel'", "'model'"), "lensmodel is missing"),
+        (MRCAL.replace("'intrinsics'", "'numbers'"), "intrinsics is missing"),
+        (MRCAL.replace("'imagersize'", "'size'"), "imagersize is missing"),
+        (MRCAL.replace("[ 3840, 2160,]", "[ 3840, 2160.5,]"), "imagersize is .* whole pixels"),
+        (MRCAL.replace("[ 3840, 2160,]", "3840"), "imagersize is 3840"),
+        (MRCAL.replace("[ 1766", "[ -1766"), "focal lengths fx = -1766"),
+        ("['imagersize', {'imagersize': 3}]", "holds a list; expected a dictionary"),
+    ],
+)
+def test_every_broken_file_gives_one_clear_message(tmp_path: Path, text: str, words: str) -> None:
+    files.check_broken(mrcal, tmp_path, text, words, name=NAME)

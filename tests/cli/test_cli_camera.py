@@ -1,0 +1,156 @@
+"""rayrelief camera: what a calibration holds, a picture of it, and other formats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.calibration import WRITERS, read_camera, write_camera
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.kannala_brandt import KannalaBrandt
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cli.camera import TargetName
+from rayrelief.io.images import read_image
+from reference.calibrations import OPENCV_YAML
+
+PINHOLE = Pinhole(300.0, 310.5, 159.25, 119.75, size=(320, 240))
+LENS = BrownConrady(300, 310, 159, 119, -0.2, 0.01, 0.001, -0.002, size=(320, 240))
+FISHEYE = KannalaBrandt(100, 101, 159, 119, 0.01, -0.002, size=(320, 240))
+TARGETS = [
+    ("opencv", PINHOLE, "camera.yaml"),
+    ("opencv", LENS, "camera.xml"),
+    ("opencv", FISHEYE, "camera.json"),
+    ("ros", LENS, "camera.yaml"),
+    ("ros", FISHEYE, "camera.yaml"),
+    ("kalibr", FISHEYE, "camchain.yaml"),
+    ("colmap", LENS, "cameras.txt"),
+    ("colmap", FISHEYE, "cameras.txt"),
+    ("nerfstudio", LENS, "transforms.json"),
+    ("nerfstudio", FISHEYE, "transforms.json"),
+    ("rayrelief", FISHEYE, "camera.json"),
+]
+
+
+def test_what_an_opencv_file_holds(run, tmp_path):
+    (tmp_path / "camera.yaml").write_text(OPENCV_YAML)
+    done = run("camera", tmp_path / "camera.yaml")
+    assert done.code == 0
+    assert any("OpenCV" in line for line in done.lines("note: "))
+    for words in ("BrownConrady", "k1", "640x480", "field of view", "0.00% of the pixels"):
+        assert words in done.out
+
+
+def test_a_panorama_says_that_it_wraps(run, tmp_path):
+    write_camera(tmp_path / "camera.json", Equirectangular.full(90, 180))
+    done = run("camera", tmp_path / "camera.json", "--json")
+    assert done.code == 0
+    content = done.json()
+    assert content["wraps"] is True
+    assert content["kind"] == "distance"
+    assert content["size"] == [180, 90]
+    assert content["across"] == pytest.approx(360, abs=0.1)
+    assert content["down"] == pytest.approx(180, abs=0.1)
+    assert content["invalid"] == 0
+    assert "distance along the ray" in run("camera", tmp_path / "camera.json").out
+
+
+def test_the_sketch_counts_degrees_off_the_axis(run):
+    done = run("camera", "100,100,159.5,119.5", "--width", 320, "--height", 240)
+    *_, last_row, legend = done.out.splitlines()
+    assert legend == "degrees off the axis in steps of 10, a dot where there is no ray"
+    corner = np.degrees(np.arctan(np.hypot(156.7, 112.5) / 100))
+    assert last_row[0] == str(int(corner / 10))
+
+
+def test_pixels_without_a_ray_are_dots(run, tmp_path):
+    write_camera(tmp_path / "camera.json", BrownConrady(60, 60, 79.5, 59.5, -0.3, size=(160, 120)))
+    done = run("camera", tmp_path / "camera.json")
+    rows = done.out.splitlines()[-17:-1]
+    assert rows[0][0] == "."
+    assert rows[8][24] == "0"
+    assert "0.00% of the pixels" not in done.out
+
+
+def test_parallel_rays_have_no_field_of_view(run, tmp_path):
+    write_camera(tmp_path / "camera.json", Orthographic(0.1, 4, 3, size=(9, 7)))
+    done = run("camera", tmp_path / "camera.json")
+    assert "field of view" not in done.out
+    assert "pixel_size" in done.out
+
+
+def test_the_picture_shows_where_there_is_no_ray(run, tmp_path):
+    write_camera(tmp_path / "camera.json", BrownConrady(60, 60, 79.5, 59.5, -0.3, size=(160, 120)))
+    done = run("camera", tmp_path / "camera.json", "--picture", tmp_path / "rays.png")
+    assert done.code == 0
+    picture = read_image(tmp_path / "rays.png")
+    assert picture.shape[0] > 360
+    assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 500
+
+
+@pytest.mark.parametrize(("target", "camera", "name"), TARGETS)
+def test_a_camera_survives_the_way_through_another_format(run, tmp_path, target, camera, name):
+    write_camera(tmp_path / "own.json", camera)
+    path = tmp_path / name
+    done = run("camera", tmp_path / "own.json", "--write", path, "--to", target)
+    assert done.code == 0
+    assert read_camera(path) == camera
+
+
+def test_any_central_camera_can_be_written_as_rays(run, tmp_path):
+    write_camera(tmp_path / "own.json", FISHEYE)
+    done = run("camera", tmp_path / "own.json", "--write", tmp_path / "rays.npy")
+    assert done.code == 0
+    rays = read_camera(tmp_path / "rays.npy").unit_rays(240, 320)
+    np.testing.assert_allclose(rays, FISHEYE.unit_rays(240, 320), atol=1e-15)
+
+
+def test_a_camera_follows_a_map_that_was_cut_and_scaled(run, tmp_path):
+    write_camera(tmp_path / "own.json", LENS)
+    path = tmp_path / "small.json"
+    options = ("--crop", "20,10,200,100", "--resize", "100x50", "--write", path)
+    assert run("camera", tmp_path / "own.json", *options).code == 0
+    assert read_camera(path) == LENS.crop(20, 10, 200, 100).resize(100, 50)
+
+
+def test_every_format_that_is_offered_can_be_written():
+    assert {name.value for name in TargetName} == {*WRITERS, "rays"}
+
+
+@pytest.mark.parametrize(
+    ("target", "words"), [("k", "a KannalaBrandt does not fit"), ("rays", r"suffix '.txt'")]
+)
+def test_what_a_format_cannot_hold_is_refused_and_nothing_is_written(run, tmp_path, target, words):
+    write_camera(tmp_path / "own.json", FISHEYE)
+    error = run("camera", tmp_path / "own.json", "--write", tmp_path / "K.txt", "--to", target)
+    assert words in error.error()
+    assert not (tmp_path / "K.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("100,100,1,1",), "needs --width and --height"),
+        (("K.txt", "--picture", "rays.png"), "size of the image is not known"),
+        (("K.txt", "--to", "colmap"), "--to says the format of --write"),
+        (("K.txt", "--crop", "1,2,3"), "'1,2,3' is not understood"),
+        (("K.txt", "--resize", "0x3"), "'0x3' is not understood"),
+    ],
+)
+def test_wrong_usage_is_told(run, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("K.txt", [[100, 0, 50], [0, 100, 40], [0, 0, 1]])
+    done = run("camera", *arguments)
+    assert done.code == 2
+    assert words in " ".join(done.err.replace("│", " ").split())
+
+
+def test_a_camera_of_several_is_chosen_by_its_name(run, tmp_path):
+    lines = ["1 SIMPLE_PINHOLE 320 240 300 160 120", "2 SIMPLE_PINHOLE 640 480 500 320 240"]
+    (tmp_path / "cameras.txt").write_text("\n".join(lines) + "\n")
+    assert "hold" in run("camera", tmp_path / "cameras.txt").error()
+    assert "500" in run("camera", tmp_path / "cameras.txt", "--which", "2").out
+    size = ("--width", 320, "--height", 240)
+    assert "300" in run("camera", tmp_path / "cameras.txt", *size).out
+    assert "has no camera '7'" in run("camera", tmp_path / "cameras.txt", "--which", "7").error()
