@@ -35,7 +35,7 @@ bench: export NUMBA_NUM_THREADS ?= 2
 bench: $(STAMP)  ## all tables with their limits; accuracy needs real maps (RAYRELIEF_DATA)
 	$(BIN)/python -m benchmarks
 
-paper: $(STAMP)  ## the paper's tables beside ours (RAYRELIEF_DATA); goes on where it stopped
+paper: $(STAMP)  ## the paper's tables beside ours, and its figures; goes on where it stopped
 	$(BIN)/python -m benchmarks.accuracy
 
 paper-spread: $(STAMP)  ## the same over perturbed inputs: median and spread; takes much longer

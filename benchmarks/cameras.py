@@ -16,7 +16,7 @@ from benchmarks.report import Check, Column, Table, progress
 from benchmarks.settings import Settings
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
-from rayrelief.evaluation.metrics import error_map
+from rayrelief.evaluation.metrics import aligned
 from rayrelief.methods.base import Method
 from rayrelief.synthetic.gallery import ellipsoid_inside, room
 from rayrelief.synthetic.surroundings import wavy_relief, wavy_room
@@ -28,6 +28,7 @@ SEAM = 4  # columns on either side
 
 ELLIPSOID_LIMIT, WAVY_LIMIT = 0.02, 0.2  # percent
 LEAST_GAIN = 5.0
+SEAM_GAIN, SEAM_STEP = 1.25, 2.0
 
 
 def cameras() -> dict[str, rayrelief.Camera]:
@@ -48,11 +49,21 @@ def cameras() -> dict[str, rayrelief.Camera]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Relative errors in percent: mean, largest, and next to the seam (NaN without one)."""
+    """Relative errors in percent: mean and largest; the seam's are NaN without one.
+
+    Attributes
+    ----------
+    seam
+        Mean error next to the seam.
+    seam_step
+        How much the signed error changes from the last column to the first, over how much it
+        changes from any column to the next: 1 where there is no seam.
+    """
 
     mean: float
     largest: float
     seam: float
+    seam_step: float
 
 
 def tables(settings: Settings) -> Iterator[Table]:
@@ -79,6 +90,15 @@ def continuous(command: str) -> Table:
             rows.append((scene.name, name, found.mean, found.largest, found.seam, ignoring, gain))
             what = f"{scene.name}, {name}"
             checks.append(Check(f"{what}: RE in percent", found.mean, below=limit))
+            if camera.wraps(WIDTH):
+                beside = found.seam / found.mean
+                checks.append(
+                    Check(f"{what}: error at the seam over mean", beside, below=SEAM_GAIN)
+                )
+                step = found.seam_step
+                checks.append(
+                    Check(f"{what}: step of the error at the seam", step, below=SEAM_STEP)
+                )
             if gain is not None:
                 checks.append(Check(f"{what}: gain over no distortion", gain, at_least=LEAST_GAIN))
     scene = wavy_relief(HEIGHT, WIDTH)
@@ -135,11 +155,15 @@ def outcome(
     )
     depth, truth = result.distance(), true_distance(scene)
     # The depth of an orthographic camera has no zero: its errors are compared with the relief.
-    error = error_map(depth, truth, "scale" if camera.central else "shift")
-    percent = 100 * error / (truth if camera.central else np.ptp(truth))
-    beside = percent[:, [*range(SEAM), *range(-SEAM, 0)]]
-    seam = float(np.nanmean(beside)) if camera.wraps(WIDTH) else math.nan
-    return Outcome(float(np.nanmean(percent)), float(np.nanmax(percent)), seam)
+    error = aligned(depth, truth, "scale" if camera.central else "shift") - truth
+    error *= 100 / (truth if camera.central else np.ptp(truth))
+    percent = np.abs(error)
+    seam = step = math.nan
+    if camera.wraps(WIDTH):
+        seam = float(np.nanmean(percent[:, [*range(SEAM), *range(-SEAM, 0)]]))
+        usual = np.nanmean(np.abs(np.diff(error, axis=1)))
+        step = float(np.nanmean(np.abs(error[:, 0] - error[:, -1])) / usual)
+    return Outcome(float(np.nanmean(percent)), float(np.nanmax(percent)), seam, step)
 
 
 def ignoring_distortion(scene: rayrelief.Scene) -> float | None:

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rayrelief
+from benchmarks.accuracy.__main__ import parser
 from rayrelief.cli.app import app
 
 ROOT = Path(__file__).parents[1]
@@ -131,7 +132,8 @@ def test_options_of_commands_exist(page: Path) -> None:
     "page", [ROOT / "README.md", *(ROOT / "docs").glob("*.md")], ids=lambda page: page.name
 )
 def test_options_in_the_text_exist(page: Path) -> None:
-    everything = frozenset().union(*(options(verb) for verb in VERBS))
+    experiments = frozenset(OPTION.findall(parser().format_help()))
+    everything = experiments.union(*(options(verb) for verb in VERBS))
     named = {option for code in inline_code(page) for option in re.findall(r"--[a-z][a-z-]+", code)}
     assert named - everything == set()
 

@@ -281,7 +281,7 @@ PINHOLE = Pinhole(20.0, 20.0, 4.0, 3.0)
         (
             {"camera": Pinhole(20.0, 20.0, 4.0, 3.0, size=(16, 12))},
             CameraError,
-            r"for 16x12 pixels \(width x height\) and the normal map has 8x6",
+            r"for 16x12 pixels \(width x height\), but the image has 8x6",
         ),
         ({"camera": RayMap(np.ones((8, 6, 3)))}, CameraError, "6x8 pixels.*has 8x6"),
         ({"normals": -flat(6, 8)}, InputError, "100 % of the normals face away.*convention="),

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera
+from rayrelief.cameras.plane import check_against_image
 from rayrelief.cameras.view import View
 from rayrelief.components import Components, fix_constants
 from rayrelief.conventions import BoolArray, FloatArray
@@ -89,6 +90,8 @@ def integrate(
     array = _checked_normals(normals)
     inside = _checked_mask(mask, array.shape[:2])
     check_memory(inside.size, int(np.count_nonzero(inside)), method)
+    if camera.resolution is None:  # a camera that says what it is for has been looked at, or cut
+        check_against_image(camera, *inside.shape)
     view = View.of(camera, *inside.shape)
     unit, inside, report = prepare_normals(array, inside, view.rays, method.preprocessing)
     graph = pixel_graph(inside, method.connectivity, wraps=view.wraps)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.division import Division
 from rayrelief.cameras.double_sphere import DoubleSphere
@@ -17,6 +20,7 @@ from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.cameras.unified import Unified
 
 WIDTH, HEIGHT = 48, 36
@@ -35,22 +39,67 @@ def intrinsics(shortest: float = 6.0, longest: float = 150.0) -> dict[str, Searc
 
 
 K = st.floats(-0.3, 0.3)
+STRONG_K = st.floats(-0.6, 0.6)
 P = st.floats(-0.02, 0.02)
+SMALL_P = st.floats(-0.01, 0.01) | st.just(0.0)
+TILT = st.floats(-0.4, 0.4) | st.just(0.0)
+WIDEST = st.floats(0.3, math.pi) | st.just(math.pi)
 ALPHA = st.floats(0, 1)
 # An image that is wider than a turn shows directions twice.
 PANORAMA = intrinsics(shortest=8.0)
 
+# Tangential terms make the fold depend on the direction; beyond it the map is regular again.
+WIDE = partial(BrownConrady, 11.25, 12.4, 22.5, 18.7, size=(WIDTH, HEIGHT))
+FOLDED = WIDE(k1=-0.966, k2=-0.228, p1=0.0021, p2=0.0057, k3=0.856)
+TWISTED = WIDE(k1=-0.3, p1=0.03, p2=-0.02)
+
+
+def falling(first: float, ratio: float, names: str) -> dict[str, SearchStrategy[float]]:
+    """Coefficients of rising powers, each by a ratio smaller than the one before."""
+    bounds = [first * ratio**index for index in range(len(names.split()))]
+    return {
+        name: st.floats(-bound, bound) for name, bound in zip(names.split(), bounds, strict=True)
+    }
+
+
+def each(strategy: SearchStrategy[float], names: str) -> dict[str, SearchStrategy[float]]:
+    return dict.fromkeys(names.split(), strategy)
+
+
 MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
     "pinhole": st.builds(Pinhole, **intrinsics()),
+    "Brown-Conrady": st.builds(
+        BrownConrady,
+        **each(STRONG_K, "k1 k2 k3"),
+        **each(STRONG_K | st.just(0.0), "k4 k5 k6"),
+        **each(st.floats(-0.03, 0.03) | st.just(0.0), "p1 p2 s1 s2 s3 s4"),
+        **each(TILT, "tilt_x tilt_y"),
+        **intrinsics(),
+    )
+    | st.sampled_from([FOLDED, TWISTED]),
     "Kannala-Brandt": st.builds(KannalaBrandt, k1=K, k2=K, k3=K, k4=K, **intrinsics()),
-    "equidistant": st.builds(Equidistant, **intrinsics()),
-    "equisolid": st.builds(Equisolid, **intrinsics()),
-    "stereographic": st.builds(Stereographic, **intrinsics()),
+    "thin prism fisheye": st.builds(
+        ThinPrismFisheye,
+        **falling(0.1, 0.2, "k1 k2 k3 k4"),
+        **each(SMALL_P, "p1 p2 s1 s2"),
+        widest=WIDEST,
+        **intrinsics(),
+    ),
+    "rad-tan thin prism fisheye": st.builds(
+        RadTanThinPrismFisheye,
+        **falling(0.1, 0.15, "k0 k1 k2 k3 k4 k5"),
+        **each(SMALL_P, "p0 p1 s0 s1 s2 s3"),
+        widest=WIDEST,
+        **intrinsics(),
+    ),
+    "equidistant": st.builds(Equidistant, widest=WIDEST, **intrinsics()),
+    "equisolid": st.builds(Equisolid, widest=WIDEST, **intrinsics()),
+    "stereographic": st.builds(Stereographic, widest=WIDEST, **intrinsics()),
     "field of view": st.builds(FieldOfView, omega=st.floats(1e-3, 3.1), **intrinsics()),
     "division": st.builds(Division, k=st.floats(-2, 2) | st.floats(-0.1, 0.1), **intrinsics()),
     "unified": st.builds(Unified, xi=st.floats(-0.9, 4), **intrinsics()),
     "unified with distortion": st.builds(
-        Unified, xi=st.floats(0, 4), k1=K, k2=K, p1=P, p2=P, **intrinsics()
+        Unified, xi=st.floats(-0.9, 4), k1=K, k2=K, p1=P, p2=P, **intrinsics()
     ),
     "extended unified": st.builds(
         ExtendedUnified, alpha=ALPHA, beta=st.floats(0.2, 5), **intrinsics()
@@ -62,3 +111,11 @@ MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
     | st.just(Equirectangular.full(HEIGHT, WIDTH)),
     "cylindrical": st.builds(Cylindrical, **PANORAMA) | st.just(Cylindrical.full(HEIGHT, WIDTH)),
 }
+
+# Their folds are searched in every direction.
+SLOW = (
+    "Brown-Conrady",
+    "thin prism fisheye",
+    "rad-tan thin prism fisheye",
+    "unified with distortion",
+)

@@ -3,87 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
-from functools import partial
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cameras.models import MODELS
 from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.errors import CameraError
 
 HEIGHT, WIDTH = 480, 640
 STRONG_BARREL = BrownConrady(300, 300, 319.5, 239.5, k1=-0.3)
 
-K = st.floats(-0.6, 0.6)
-SMALL = st.floats(-0.03, 0.03)
-TILT = st.floats(-0.4, 0.4) | st.just(0.0)
-CAMERAS = st.builds(
-    partial(BrownConrady, cx=301, cy=250),
-    fx=st.floats(150, 2000),
-    fy=st.floats(150, 2000),
-    k1=K,
-    k2=K,
-    p1=SMALL,
-    p2=SMALL,
-    k3=K,
-    k4=K | st.just(0.0),
-    k5=K | st.just(0.0),
-    k6=K | st.just(0.0),
-    s1=SMALL | st.just(0.0),
-    s2=SMALL | st.just(0.0),
-    s3=SMALL | st.just(0.0),
-    s4=SMALL | st.just(0.0),
-    tilt_x=TILT,
-    tilt_y=TILT,
-)
 SEED = st.integers(0, 2**32 - 1)
 
-# Tangential terms make the fold depend on the direction; beyond it the map is regular again.
-WIDE = partial(BrownConrady, 150, 165, 301, 250)
-FOLDED = WIDE(k1=-0.966, k2=-0.228, p1=0.0021, p2=0.0057, k3=0.856)
-TWISTED = WIDE(k1=-0.3, p1=0.03, p2=-0.02)
-
 
 @settings(max_examples=40, deadline=None)
-@given(CAMERAS)
-@example(FOLDED)
-@example(TWISTED)
-def test_rays_project_back_to_their_pixels(camera: BrownConrady) -> None:
-    pixels = pixel_grid(HEIGHT, WIDTH)[::8, ::8]
-    rays = camera.directions(pixels)
-    seen = np.isfinite(rays[..., 0])
-    np.testing.assert_allclose(camera.project(7.0 * rays)[seen], pixels[seen], atol=1e-6)
-    assert seen[HEIGHT // 16, WIDTH // 16]  # the middle of the image is always seen
-
-
-@settings(max_examples=40, deadline=None)
-@given(CAMERAS, SEED)
-@example(FOLDED, 0)
-@example(TWISTED, 0)
-def test_whatever_is_seen_has_its_ray(camera: BrownConrady, seed: int) -> None:
-    """Completeness: a pixel with a preimage on the branch is never NaN."""
-    x, y = np.random.default_rng(seed).uniform(-2.5, 2.5, (2, 1000))
-    points = np.stack((x, y, np.ones_like(x)), axis=1)
-    pixels = camera.project(points)
-    # Next to a pole of the radial factor, and to the horizon of a tilted sensor, one unit in the
-    # last place of the ray is more than 1e-6 px, far from the image: such a pixel has no ray.
-    seen = np.abs(pixels).max(axis=1) < 1e5
-    rays = camera.directions(pixels)
-    assert np.isfinite(rays[seen]).all()
-    assert np.isnan(rays[np.isnan(pixels[:, 0])]).all()
-    steep = camera.distortion.distort(x, y).determinant > 1e-3  # at the fold itself digits are lost
-    np.testing.assert_allclose(rays[seen & steep], points[seen & steep], atol=1e-6)
-
-
-@settings(max_examples=40, deadline=None)
-@given(CAMERAS, SEED)
-def test_agrees_with_opencv_where_seen(camera: BrownConrady, seed: int) -> None:
+@given(MODELS["Brown-Conrady"], SEED)
+def test_agrees_with_opencv_where_seen(camera: PlaneCamera, seed: int) -> None:
     cv2 = pytest.importorskip("cv2")
+    camera = replace(camera, skew=0.0)  # which OpenCV has not
     points = np.random.default_rng(seed).uniform((-2, -2, 1), (2, 2, 3), (200, 3))
     pixels = camera.project(points)
     seen = np.isfinite(pixels[:, 0])
@@ -102,16 +46,15 @@ def test_a_tilted_sensor_is_where_rays_meet_a_plane(angle: float, slope: float) 
     closing = math.cos(angle) - slope * math.sin(angle)
     assume(abs(closing) > 1e-6)
     expected = slope / closing if closing > 0 else math.nan  # else it meets the line behind
-    tilted_x, tilted_y = (BrownConrady(1, 1, 0, 0, **{f"tilt_{axis}": angle}) for axis in "xy")
-    _, v = tilted_x.project([0, slope, 1])
-    u, _ = tilted_y.project([-slope, 0, 1])
+    _, v = BrownConrady(1, 1, 0, 0, tilt_x=angle).project([0, slope, 1])
+    u, _ = BrownConrady(1, 1, 0, 0, tilt_y=angle).project([-slope, 0, 1])
     np.testing.assert_allclose((v, -u), expected, rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.parametrize("tilt", [{"tilt_x": math.pi / 2}, {"tilt_y": -2.0}])
-def test_a_sensor_that_faces_away_is_refused(tilt: dict[str, float]) -> None:
+@pytest.mark.parametrize(("tilt_x", "tilt_y"), [(math.pi / 2, 0.0), (0.0, -2.0)])
+def test_a_sensor_that_faces_away_is_refused(tilt_x: float, tilt_y: float) -> None:
     with pytest.raises(CameraError, match=r"tilted by .*; expected angles below a right angle"):
-        BrownConrady(300, 300, 0, 0, **tilt)
+        BrownConrady(300, 300, 0, 0, tilt_x=tilt_x, tilt_y=tilt_y)
 
 
 @settings(max_examples=60, deadline=None)
@@ -147,16 +90,10 @@ def test_without_distortion_it_is_a_pinhole(x: float, y: float, z: float) -> Non
     )
 
 
-def test_grazing_and_broken_points_are_not_seen_and_not_warned_about() -> None:
-    points: list[list[float]] = [
-        [1e300, 0, 1e-300],
-        [1, 1, -1],
-        [0, 0, 0],
-        [np.nan, 0, 1],
-        [np.inf, 0, 1],
-    ]
+def test_grazing_points_and_points_behind_are_not_seen_and_not_warned_about() -> None:
+    points = np.array([[1e300, 0, 1e-300], [1, 1, -1]])
     assert np.isnan(STRONG_BARREL.project(points)).all()
-    assert np.isnan(STRONG_BARREL.directions(np.array([[np.nan, 0.0], [1e300, 0.0]]))).all()
+    assert np.isnan(STRONG_BARREL.directions(np.array([1e300, 0.0]))).all()
 
 
 def test_any_leading_shape_is_kept() -> None:

@@ -21,7 +21,6 @@ LENSES = st.builds(
     denominator=st.just(()) | st.tuples(K, K, K),
     tangential=st.tuples(SMALL, SMALL),
     prism=st.tuples(SMALL, SMALL, SMALL, SMALL),
-    limit=st.just(math.inf) | st.just(1.5),
 )
 SEED = st.integers(0, 2**32 - 1)
 
@@ -40,7 +39,8 @@ def regular_all_the_way(
 ) -> BoolArray:
     """Obvious reference of the branch: look at the Jacobian all along the line."""
     t = np.linspace(0, 1, samples + 1)[1:, None]
-    return lens.distort(t * x, t * y).regular.all(axis=0)
+    regular: BoolArray = np.logical_and.reduce(lens.distort(t * x, t * y).regular)
+    return regular
 
 
 @given(st.lists(K, min_size=12, max_size=12), SEED)
@@ -148,15 +148,6 @@ def test_a_pole_of_the_radial_factor_ends_the_branch() -> None:
     assert lens.distort(x, np.zeros(1)).x == pytest.approx(1e6)
 
 
-@pytest.mark.parametrize("p1", [0.0, 0.001], ids=["radial", "tangential"])
-def test_a_plane_with_a_limit_ends_there(p1: float) -> None:
-    lens = LensDistortion(numerator=(0.1,), tangential=(p1, 0.0), limit=math.pi)
-    x = math.pi * np.array([0, 1 - 1e-15, 1 + 1e-15, 1 + 1e-4, 2])
-    assert lens.on_branch(x, np.zeros(5)).tolist() == [True, True, False, False, False]
-    distorted, _ = lens.distort_seen(x, np.zeros(5))
-    assert np.isfinite(distorted).tolist() == [True, True, False, False, False]
-
-
 @settings(max_examples=25, deadline=None)
 @given(LENSES, SEED)
 def test_what_is_distorted_on_the_branch_comes_back(lens: LensDistortion, seed: int) -> None:
@@ -170,16 +161,25 @@ def test_what_is_distorted_on_the_branch_comes_back(lens: LensDistortion, seed: 
     np.testing.assert_allclose(again[:, near], there[:, near], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("lens", "radius"),
+    [
+        (RationalDistortion(p1=0.011, p2=0.008, s1=-0.011, s2=-0.002, s3=0.015, s4=0.029), 7),
+        (RationalDistortion(k1=-0.1, p1=-0.009, p2=0.018, s2=-0.015, s3=0.012, s4=0.012), 3.2),
+    ],
+    ids=["stretched", "behind a fold"],
+)
 @settings(max_examples=10, deadline=None)
-@given(SEED)
-def test_far_points_come_back_where_the_image_is_stretched(seed: int) -> None:
-    """At a radius of 10 the terms of r^4 are 30 times the point, and its neighbour is a fold."""
-    lens = RationalDistortion(p1=0.011, p2=0.008, s1=-0.011, s2=-0.002, s3=0.015, s4=0.029)
-    there = np.array(lens.distort_seen(*random_points(seed, 7, 2000)))
+@given(seed=SEED)
+def test_far_points_come_back_from_where_other_directions_are_folded(
+    lens: LensDistortion, radius: float, seed: int
+) -> None:
+    """Terms of r^4 are many times the point there, and the way to it leads past a fold."""
+    there = np.array(lens.distort_seen(*random_points(seed, radius, 2000)))
     seen = np.isfinite(there[0])
-    assert seen.sum() > 500
+    assert seen.sum() > 100
     again = np.array(lens.distort_seen(*lens.undistort(*there[:, seen])))
-    np.testing.assert_allclose(again, there[:, seen], rtol=1e-10)
+    np.testing.assert_allclose(again, there[:, seen], rtol=1e-10, atol=1e-10)
 
 
 def test_numbers_beyond_all_bounds_have_no_origin_and_no_warning() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cameras.oracles import colmap_pixels, points_in_front
-from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
-from rayrelief.cameras.radial import RadialCamera
+from rayrelief.cameras.fisheye import Equidistant, Equisolid, IdealFisheye, Stereographic
+from rayrelief.errors import CameraError
 
 RADII = {
     Equidistant: lambda t: t,
@@ -24,7 +24,7 @@ RADII = {
 @settings(deadline=None)
 @given(angle=st.floats(0, 3.14), azimuth=st.floats(0, 6.28))
 def test_the_radius_is_that_of_the_angle(
-    model: type[RadialCamera], angle: float, azimuth: float
+    model: type[IdealFisheye], angle: float, azimuth: float
 ) -> None:
     across = np.array([math.cos(azimuth), math.sin(azimuth)])
     point = [*(math.sin(angle) * across), math.cos(angle)]
@@ -38,7 +38,7 @@ def test_the_radius_is_that_of_the_angle(
     ("model", "reach"), [(Equidistant, math.pi), (Equisolid, 2.0)], ids=["equidistant", "equisolid"]
 )
 def test_the_image_ends_in_a_circle_that_sees_straight_behind(
-    model: type[RadialCamera], reach: float
+    model: type[IdealFisheye], reach: float
 ) -> None:
     camera = model(10, 10, 0, 0)
     rim = np.array([[10 * reach, 0], [0, -10 * reach]])
@@ -52,6 +52,39 @@ def test_a_stereographic_image_has_no_end_and_does_not_show_the_axis_behind() ->
     pixels = np.array([[1e9, 0], [0, 1e12]])
     np.testing.assert_allclose(camera.project(camera.directions(pixels)), pixels, rtol=1e-12)
     assert np.isnan(camera.project([0, 0, -1])).all()
+
+
+@pytest.mark.parametrize("model", RADII)
+@settings(deadline=None)
+@given(widest=st.floats(0.01, 3.1), azimuth=st.floats(0, 6.28))
+def test_an_image_circle_that_ends_earlier_ends_both_rays_and_projections(
+    model: type[IdealFisheye], widest: float, azimuth: float
+) -> None:
+    camera = model(100, 100, 3, 4, widest=widest)
+    across = np.array([math.cos(azimuth), math.sin(azimuth)])
+    for inside in (True, False):
+        angle = widest * (1 - 1e-6 if inside else 1 + 1e-6)
+        point = [*(math.sin(angle) * across), math.cos(angle)]
+        pixel = (3.0, 4.0) + 100 * RADII[model](angle) * across
+        assert np.isfinite(camera.project(point)).all() == inside
+        assert np.isfinite(camera.directions(pixel)).all() == inside
+
+
+@pytest.mark.parametrize("model", RADII)
+@settings(deadline=None)
+@given(widest=st.floats(1e-6, math.pi))
+def test_the_image_circle_itself_is_seen(model: type[IdealFisheye], widest: float) -> None:
+    camera = model(100, 100, 0, 0, widest=widest)
+    rim = np.array([100 * RADII[model](widest), 0.0])
+    again = camera.project(camera.directions(rim))
+    if model is not Stereographic or rim[0] < 1e9:  # else it lies straight behind
+        np.testing.assert_allclose(again, rim, rtol=1e-12)
+
+
+@pytest.mark.parametrize("widest", [0.0, -1.0, 3.1416, 180.0])
+def test_an_image_circle_that_cannot_be_is_refused(widest: float) -> None:
+    with pytest.raises(CameraError, match=r"widest = .*; expected .* above 0 and up to pi"):
+        Equisolid(100, 100, 0, 0, widest=widest)
 
 
 def test_equidistant_agrees_with_colmap_in_front() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cameras.models import MODELS
 from cameras.oracles import colmap_pixels
 from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.fisheye import Equidistant
@@ -27,35 +28,6 @@ def k(bound: float) -> st.SearchStrategy[float]:
     return st.floats(-bound, bound)
 
 
-THIN_PRISM = st.builds(
-    partial(ThinPrismFisheye, *INTRINSICS),
-    k1=k(0.1),
-    k2=k(0.02),
-    k3=k(0.005),
-    k4=k(5e-4),
-    p1=P,
-    p2=P,
-    s1=P,
-    s2=P,
-)
-RAD_TAN = st.builds(
-    partial(RadTanThinPrismFisheye, *INTRINSICS),
-    k0=k(0.1),
-    k1=k(0.02),
-    k2=k(0.005),
-    k3=k(5e-4),
-    k4=k(5e-5),
-    k5=k(5e-6),
-    p0=P,
-    p1=P,
-    s0=P,
-    s1=P,
-    s2=P,
-    s3=P,
-)
-CAMERAS = THIN_PRISM | RAD_TAN
-
-
 def directions_within(angle: float, seed: int, count: int = 1000) -> FloatArray:
     """Unit vectors (count, 3) up to an angle off the axis."""
     rng = np.random.default_rng(seed)
@@ -63,43 +35,23 @@ def directions_within(angle: float, seed: int, count: int = 1000) -> FloatArray:
     return np.stack((np.sin(t) * np.cos(phi), np.sin(t) * np.sin(phi), np.cos(t)), axis=1)
 
 
-@settings(max_examples=30, deadline=None)
-@given(CAMERAS, SEED)
-def test_agrees_with_colmap_in_front(
-    camera: ThinPrismFisheye | RadTanThinPrismFisheye, seed: int
-) -> None:
-    thin = isinstance(camera, ThinPrismFisheye)
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("thin prism fisheye", "THIN_PRISM_FISHEYE"),
+        ("rad-tan thin prism fisheye", "RAD_TAN_THIN_PRISM_FISHEYE"),
+    ],
+)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), seed=SEED)
+def test_agrees_with_colmap_in_front(model: str, name: str, data: st.DataObject, seed: int) -> None:
+    camera = replace(data.draw(MODELS[model]), skew=0.0)  # which COLMAP has not
     points = 3 * directions_within(1.5, seed)
     pixels = camera.project(points)
     seen = np.isfinite(pixels[:, 0])
-    name = "THIN_PRISM_FISHEYE" if thin else "RAD_TAN_THIN_PRISM_FISHEYE"
     expected = colmap_pixels(camera, name, points)
     np.testing.assert_allclose(pixels[seen], expected[seen], rtol=1e-10, atol=1e-9)
-    assert seen[points[:, 2] > 2.5].all()
-
-
-@settings(max_examples=30, deadline=None)
-@given(CAMERAS)
-def test_rays_project_back_to_their_pixels(camera: Equidistant) -> None:
-    pixels = pixel_grid(HEIGHT, WIDTH)[::8, ::8]
-    rays = camera.directions(pixels)
-    seen = np.isfinite(rays[..., 0])
-    np.testing.assert_allclose(camera.project(7.0 * rays)[seen], pixels[seen], rtol=0, atol=1e-6)
-    assert seen[HEIGHT // 16, WIDTH // 16]  # the middle of the image is always seen
-
-
-@settings(max_examples=40, deadline=None)
-@given(CAMERAS, SEED)
-def test_whatever_is_seen_has_its_ray(camera: Equidistant, seed: int) -> None:
-    directions = directions_within(math.pi, seed)
-    pixels = camera.project(directions)
-    seen = np.isfinite(pixels[:, 0])
-    found = camera.directions(pixels[seen])
-    np.testing.assert_allclose(camera.project(found), pixels[seen], rtol=0, atol=1e-6)
-    # At a fold directions with the same pixel to nine digits differ.
-    apart = np.linalg.norm(found - directions[seen], axis=1)
-    assert np.mean(apart < 1e-6) > 0.99
-    assert apart.max() < 1e-2
+    assert seen[points[:, 2] > 3 * math.cos(0.29)].all()
 
 
 @settings(max_examples=30, deadline=None)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cameras.models import MODELS
@@ -29,15 +29,17 @@ def test_agrees_with_opencv_on_the_moved_sphere(data: st.DataObject, seed: int) 
     camera = data.draw(MODELS["unified with distortion"])
     assert isinstance(camera, Unified)
     directions = np.random.default_rng(seed).standard_normal((500, 3))
+    directions[0] = (0, 0, 1)
     pixels = camera.project(directions)
     seen = np.isfinite(pixels[:, 0])
     moved = directions / np.linalg.norm(directions, axis=1)[:, None] + (0, 0, camera.xi)
+    central = (directions[:, 2] > 0) & (moved[:, 2] > 0.98 * np.linalg.norm(moved, axis=1))
+    assert seen[central].all()
     lens = np.array([camera.k1, camera.k2, camera.p1, camera.p2])
     plane, _ = cv2.projectPoints(moved[seen], np.zeros(3), np.zeros(3), np.eye(3), lens)
     x, y = plane[:, 0].T
     u, v = camera.fx * x + camera.skew * y + camera.cx, camera.fy * y + camera.cy
     np.testing.assert_allclose(pixels[seen], np.stack((u, v), axis=1), rtol=1e-9, atol=1e-8)
-    assert seen[directions[:, 2] > 0.98 * np.linalg.norm(directions, axis=1)].all()
 
 
 @settings(deadline=None)
@@ -62,6 +64,20 @@ def test_below_one_the_image_goes_to_infinity(xi: float) -> None:
     assert pixels[0, 0] > 1e3
     far = np.array([[1e4, 0.0]])
     np.testing.assert_allclose(camera.project(camera.directions(far)), far, rtol=1e-9)
+
+
+@settings(deadline=None)
+@given(st.floats(-0.999, -1e-6), st.integers(0, 2**32 - 1))
+@example(-0.3, 0)
+def test_an_offset_below_zero_sees_nothing_behind(xi: float, seed: int) -> None:
+    """Not even on the mirror image of the cone where the image is infinite."""
+    camera = Unified(300, 300, 320, 240, xi)
+    angles = np.random.default_rng(seed).uniform(math.pi / 2, math.pi, 1000)
+    steps = np.geomspace(1e-16, 1e-7, 50)
+    mirrored = math.acos(xi) + np.concatenate((-steps, [0], steps))
+    assert np.isnan(camera.project(ring(np.concatenate((angles, mirrored))))).all()
+    points = np.array([[0.9539392, 0, -0.3], [1, 0, 0], [0, 0, -1]])
+    assert np.isnan(camera.project(points)).all()
 
 
 def test_zero_is_a_pinhole_and_one_is_stereographic() -> None:

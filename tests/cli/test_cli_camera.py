@@ -154,3 +154,33 @@ def test_a_camera_of_several_is_chosen_by_its_name(run, tmp_path):
     size = ("--width", 320, "--height", 240)
     assert "300" in run("camera", tmp_path / "cameras.txt", *size).out
     assert "has no camera '7'" in run("camera", tmp_path / "cameras.txt", "--which", "7").error()
+
+
+def test_a_size_that_is_given_goes_with_the_camera(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("K.txt", [[500, 0, 320], [0, 500, 240], [0, 0, 1]])
+    size = ("--width", 640, "--height", 480)
+    assert run("camera", "K.txt", *size, "--write", "cameras.txt", "--to", "colmap").code == 0
+    assert read_camera("cameras.txt") == Pinhole(500, 500, 320, 240, size=(640, 480))
+    assert "320x240" in run("camera", "K.txt", *size, "--resize", "320x240").out
+
+
+def test_a_file_that_looks_like_words_is_read(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("my,K.txt", [[500, 0, 320], [0, 500, 240], [0, 0, 1]])
+    assert run("camera", "my,K.txt").code == 0
+
+
+def test_the_field_of_view_goes_from_border_to_border(run):
+    content = run("camera", "fov:60", "--width", 64, "--height", 48, "--json").json()
+    assert content["across"] == pytest.approx(60, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_the_smallest_images_are_drawn(run, tmp_path, shape):
+    rays = np.full((*shape, 3), np.nan)
+    rays[0, 0] = (0, 0, 1)
+    np.save(tmp_path / "rays.npy", rays)
+    done = run("camera", tmp_path / "rays.npy", "--picture", tmp_path / "rays.png")
+    assert done.code == 0
+    assert not done.lines("warning: ")

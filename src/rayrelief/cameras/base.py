@@ -72,8 +72,8 @@ class Camera(ABC):
         """Raise CameraError unless the camera can serve an image of this size."""
         if self.resolution is not None and self.resolution != (width, height):
             raise CameraError(
-                f"the camera is for {self.resolution[0]}x{self.resolution[1]} pixels "
-                f"(width x height) and the normal map has {width}x{height}",
+                f"a camera for {self.resolution[0]}x{self.resolution[1]} pixels "
+                f"(width x height), but the image has {width}x{height}",
                 expected="the same size",
                 remedy=_likely_cause(self.resolution, (width, height)),
             )
@@ -94,6 +94,44 @@ class Camera(ABC):
                 remedy="Set it: dataclasses.replace(camera, size=(width, height))",
             )
         return self.resolution
+
+
+def check_size(size: object) -> None:
+    """Raise CameraError unless a size is None or two positive whole numbers."""
+    if size is None:
+        return
+    sides = size if isinstance(size, tuple) else ()
+    if len(sides) != 2 or not all(
+        isinstance(side, int | np.integer) and side > 0 for side in sides
+    ):
+        raise CameraError(
+            f"size = {size!r}",
+            expected="(width, height), two positive whole numbers, or None",
+            remedy="Leave it out to accept any image",
+        )
+
+
+def check_part(
+    size: tuple[int, int] | None, part: tuple[int, int, int, int], *, around: bool = False
+) -> None:
+    """Raise CameraError unless (left, top, width, height) is a part of an image of some size.
+
+    A part of a panorama may go on ``around`` its sides. Of an image of unknown size every part is
+    possible that has pixels.
+    """
+    if all(isinstance(number, int | np.integer) for number in part):
+        left, top, width, height = part
+        inside = size is None or (
+            (around or 0 <= left <= size[0] - width) and 0 <= top <= size[1] - height
+        )
+        if inside and width > 0 and height > 0:
+            return
+    image = "the image" if size is None else f"the {size[0]}x{size[1]} image (width x height)"
+    raise CameraError(
+        "a crop with left, top, width, height = " + ", ".join(map(str, part)),
+        expected=f"whole pixels, a part of {image}",
+        remedy="Check the corner and the size of the crop",
+    )
 
 
 def pixel_grid(height: int, width: int) -> FloatArray:

@@ -14,6 +14,9 @@ from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
+# Beyond this the two sides of a tilted sensor's horizon are not told apart by pixels.
+FARTHEST = 1e8
+
 
 @dataclass(frozen=True)
 class BrownConrady(PlaneCamera):
@@ -108,7 +111,10 @@ class BrownConrady(PlaneCamera):
 def _transform(
     homography: FloatArray, x: FloatArray, y: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Points (n,) after a homography; NaN from its horizon on, where light comes from behind."""
+    """Points (n,) after a homography; NaN from its two horizons on.
+
+    At one of them the sensor goes to infinity; to the other one comes what is distorted to there.
+    """
     u, v, w = homography @ np.stack((x, y, np.ones_like(x)))
-    w = np.where(w > 0, w, np.nan)
+    w = np.where((w > 1 / FARTHEST) & (w < FARTHEST), w, np.nan)
     return u / w, v / w

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class Cylindrical(PlaneCamera):
 
     fx is in pixels per radian, fy in pixels. Columns continue around the cylinder without end.
     """
+
+    panoramic: ClassVar[bool] = True
 
     @classmethod
     def full(cls, height: int, width: int) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class Equirectangular(PlaneCamera):
     fx and fy are in pixels per radian. Columns continue around the sphere without end; rows end at
     the poles, whose ray is (0, -1, 0) or (0, 1, 0) for every longitude.
     """
+
+    panoramic: ClassVar[bool] = True
 
     @classmethod
     def full(cls, height: int, width: int) -> Self:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, pixel_grid
+from rayrelief.cameras.base import Camera, check_part, check_size, pixel_grid
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -38,6 +38,7 @@ class Orthographic(Camera):
     central: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        check_size(self.size)
         smallest, largest = PIXEL_SIZES
         if not smallest <= self.pixel_size <= largest:
             raise CameraError(
@@ -59,13 +60,15 @@ class Orthographic(Camera):
 
     def crop(self, left: int, top: int, width: int, height: int) -> Orthographic:
         """Camera of a part of the image, whose first pixel is (left, top)."""
+        check_part(self.size, (left, top, width, height))
         return replace(self, cx=self.cx - left, cy=self.cy - top, size=(width, height))
 
     def resize(self, width: int, height: int) -> Orthographic:
         """Camera of the image scaled to another size; pixels stay square."""
         old_width, old_height = self.known_resolution()
+        check_size((width, height))
         s, t = width / old_width, height / old_height
-        if abs(s - t) > 0.01 * s:
+        if abs(old_height * s - height) >= 1 and abs(old_width * t - width) >= 1:  # not by rounding
             raise CameraError(
                 f"{old_width}x{old_height} pixels scaled to {width}x{height} (width x height)",
                 expected="the same factor for both, since the pixels of this camera are square",

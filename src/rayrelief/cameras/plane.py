@@ -11,12 +11,14 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, in_blocks
+from rayrelief.cameras.base import Camera, check_part, check_size, in_blocks
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
 # Pixels. Beyond them neighbouring rays are parallel, or at right angles, to the digits of floats.
 FOCAL_LENGTHS = (1e-3, 1e8)
+
+SMALLEST_JUDGED = 16  # pixels: whether a principal point is near the middle is no matter below it
 
 # A ray that was found by iteration is trusted if it projects this close to its pixel.
 REPROJECTION_TOLERANCE = 1e-6
@@ -49,10 +51,14 @@ class PlaneCamera(Camera):
     skew: float = field(default=0.0, kw_only=True)
     size: tuple[int, int] | None = field(default=None, kw_only=True)
 
+    panoramic: ClassVar[bool] = False
+    """Whether columns are angles around an axis, of which none is a principal one."""
+
     iterative: ClassVar[bool] = False
     """Whether rays are found by iteration, and have to be checked against their pixels."""
 
     def __post_init__(self) -> None:
+        check_size(self.size)
         check_numbers(self)
         check_focal_lengths(self.fx, self.fy)
 
@@ -82,11 +88,14 @@ class PlaneCamera(Camera):
 
     def crop(self, left: int, top: int, width: int, height: int) -> Self:
         """Camera of a part of the image, whose first pixel is (left, top)."""
+        around = self.size is not None and self.wraps(self.size[0])
+        check_part(self.size, (left, top, width, height), around=around)
         return replace(self, cx=self.cx - left, cy=self.cy - top, size=(width, height))
 
     def resize(self, width: int, height: int) -> Self:
         """Camera of the image scaled to another size: its borders stay where they are."""
         old_width, old_height = self.known_resolution()
+        check_size((width, height))
         s, t = width / old_width, height / old_height
         return replace(
             self,
@@ -150,9 +159,11 @@ def check_focal_lengths(fx: float, fy: float) -> None:
 def check_against_image(camera: Camera, height: int, width: int) -> None:
     """Raise CameraError for a camera that cannot have taken an image of this size.
 
-    Its principal point is more than an image size outside, or it is given in units of the image.
+    Its principal point is more than an image size outside or, where the camera does not tell the
+    size that it is for, in a corner or where that of a scaled image is; or it is not in pixels. A
+    panorama has no principal point that could be wrong.
     """
-    if not isinstance(camera, PlaneCamera):
+    if not isinstance(camera, PlaneCamera) or camera.panoramic:
         return
     if max(camera.fx, camera.fy) < 0.02 * max(height, width) and max(camera.cx, camera.cy) <= 2:
         raise CameraError(
@@ -162,11 +173,30 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
             remedy="They look normalised: multiply x by the width and y by the height, and "
             "subtract half a pixel from the principal point",
         )
-    if -width <= camera.cx <= 2 * width and -height <= camera.cy <= 2 * height:
+    place = f"a principal point at ({camera.cx:g}, {camera.cy:g})"
+    image = f"the {width}x{height} image (width x height)"
+    if not (-width <= camera.cx <= 2 * width and -height <= camera.cy <= 2 * height):
+        raise CameraError(
+            f"{place}, far outside of {image}",
+            expected="a principal point in or near the image",
+            remedy="Check that the calibration is for this resolution, and its units (pixels)",
+        )
+    if camera.size is not None or min(width, height) < SMALLEST_JUDGED:
         return
-    raise CameraError(
-        f"a principal point at ({camera.cx:g}, {camera.cy:g}), "
-        f"far outside of the {width}x{height} image (width x height)",
-        expected="a principal point in or near the image",
-        remedy="Check that the calibration is for this resolution, and its units (pixels)",
-    )
+    # Twice the place of the principal point: 1 in the middle of the image, for most cameras.
+    across, down = 2 * (camera.cx + 0.5) / width, 2 * (camera.cy + 0.5) / height
+    if max(abs(across), abs(down)) < 0.05:
+        raise CameraError(
+            f"{place}, in the corner of {image}",
+            expected="a principal point in pixels, for most cameras near the middle",
+            remedy=f"If it is right, say so by the size: size=({width}, {height})",
+        )
+    if abs(across - down) < 0.05 * across and not 0.7 < across < 1.4:
+        raise CameraError(
+            f"{place} for {image}, and no size that the camera is for",
+            expected="a principal point near the middle",
+            remedy="The calibration is probably for an image of about "
+            f"{across * width:.0f}x{down * height:.0f} pixels: set that as its size and use "
+            f"camera.resize({width}, {height}), or --width, --height and --resize of "
+            f"'rayrelief camera'. If it is right, set size=({width}, {height})",
+        )

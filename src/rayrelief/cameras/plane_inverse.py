@@ -27,14 +27,14 @@ SAFE_PART = 0.98
 # How far beyond the interpolated fold, relatively, a point may be if it is regular itself.
 FOLD_SLACK = 1e-3
 
-# Every second degree, and a radius every few percent up to the fold.
-SAMPLED_DIRECTION = 4
-SAMPLED_RADII = 48
+# Samples of the branch: every degree, up to the fold or as good as 90 degrees off the axis.
+SAMPLE_EVERY = 2
+SAMPLE_RADII = 96
 SMALLEST_NEARNESS = 1e-6
 
 NEWTON_STEPS = 60
 NEWTON_TOLERANCE = 1e-13
-SMALLEST_DAMPING = 1e-6
+SMALLEST_DAMPING = 1e-6  # right before a pole steps are that much too long
 
 
 class Distorted(NamedTuple):
@@ -117,18 +117,18 @@ class Branch:
     def _samples(self) -> tuple[FloatArray, Any]:
         """Points (2, n) in the outer part of the branch, and a tree of where they are distorted to.
 
-        Their radii grow in equal ratios up to the fold, or to 90 degrees off the axis.
+        Their radii grow by equal ratios in each direction.
         """
         from scipy.spatial import KDTree
 
-        angles = _angles(self.fold_nearness.size)[::SAMPLED_DIRECTION]
-        nearness = np.maximum(self.fold_nearness[::SAMPLED_DIRECTION], SMALLEST_NEARNESS)
+        angles = _angles(self.fold_nearness.size)[::SAMPLE_EVERY]
+        nearness = np.maximum(self.fold_nearness[::SAMPLE_EVERY], SMALLEST_NEARNESS)
         start = 0.5 * self.inner
-        radii = start / (start * nearness) ** np.linspace(0, 1, SAMPLED_RADII)[:-1, None]
+        radii = start / (start * nearness) ** np.linspace(0, 1, SAMPLE_RADII)[:-1, None]
         points = np.stack((radii * np.cos(angles), radii * np.sin(angles))).reshape(2, -1)
         image = self.distort(points[0], points[1])
-        regular = image.regular
-        return points[:, regular], KDTree(np.stack((image.x, image.y), axis=1)[regular])
+        images = np.stack((image.x, image.y), axis=1)
+        return points[:, image.regular], KDTree(images[image.regular])
 
 
 def find_branch(distort: PlaneMap, radii: FloatArray, directions: int) -> Branch:
@@ -163,7 +163,7 @@ def invert(
 ) -> tuple[FloatArray, BoolArray]:
     """Points (2, n) that a map takes to targets (2, n), by Newton's method from regular points.
 
-    A step is halved until it stays regular and misses the target by less. That is measured in the
+    A step is cut short until it stays regular and misses the target by less, as measured in the
     plane of the points, by the Jacobian before the step: measured between targets, which a strong
     distortion stretches, the iteration would run into the fold. Also tells (n,) which points map
     to their targets to nearly all digits; the others are where no step led on.
@@ -194,7 +194,7 @@ def invert(
         point = np.where(closer, trial, point)
         missed = np.where(closer, trial_missed, missed)
         inverse = np.where(closer, trial_inverse, inverse)
-        damping = np.where(closer, np.minimum(1, 4 * damping), damping / 2)
+        damping = np.where(closer, np.minimum(1, 4 * damping), damping / 4)
     solution[:, active] = point
     return solution, found
 

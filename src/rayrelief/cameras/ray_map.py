@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, in_blocks, pixel_grid
+from rayrelief.cameras.base import Camera, check_part, check_size, in_blocks, pixel_grid
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import CameraError
 
@@ -26,7 +26,8 @@ SAME_DIRECTION = 1e-12
 class RayMap(Camera):
     """Any central camera, given by the ray of every pixel in the OpenCV camera frame.
 
-    Between pixel centres the rays are interpolated bilinearly within cells of 2 x 2 pixels.
+    Between pixel centres the rays are interpolated bilinearly within cells of 2 x 2 pixels; where
+    the map wraps around, also between the last column and the first.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ class RayMap(Camera):
 
     def __repr__(self) -> str:
         height, width = self.unit.shape[:2]
-        return f"RayMap({width}x{height} pixels, {self._valid.mean():.0%} with a ray)"
+        valid = np.isfinite(self.unit[..., 0]).mean()
+        return f"RayMap({width}x{height} pixels, {valid:.0%} with a ray)"
 
     @property
     def resolution(self) -> tuple[int, int]:
@@ -59,13 +61,7 @@ class RayMap(Camera):
 
     def crop(self, left: int, top: int, width: int, height: int) -> RayMap:
         """Camera of a part of the image, whose first pixel is (left, top)."""
-        old_width, old_height = self.resolution
-        if not (0 <= left < left + width <= old_width and 0 <= top < top + height <= old_height):
-            raise CameraError(
-                f"a crop of {width}x{height} pixels at ({left}, {top})",
-                expected=f"a part of the {old_width}x{old_height} ray map (width x height)",
-                remedy="Check the corner and the size of the crop",
-            )
+        check_part(self.resolution, (left, top, width, height))
         return RayMap(self.unit[top : top + height, left : left + width])
 
     def resize(self, width: int, height: int) -> RayMap:
@@ -74,6 +70,7 @@ class RayMap(Camera):
         The outermost half pixel of an enlarged map continues the cells next to it.
         """
         old_width, old_height = self.resolution
+        check_size((width, height))
         pixels = (pixel_grid(height, width) + 0.5) * (old_width / width, old_height / height) - 0.5
         return RayMap(in_blocks(self._interpolated, pixels, 3))
 
@@ -96,25 +93,27 @@ class RayMap(Camera):
         return in_blocks(self._project, points, 2)
 
     def _directions(self, pixels: FloatArray) -> FloatArray:
-        width, height = self.resolution
-        inside = ((pixels >= 0) & (pixels <= (width - 1, height - 1))).all(axis=1)
+        right, bottom = self._last
+        left = -0.5 if self._closes else 0.0
+        inside = ((pixels >= (left, 0)) & (pixels <= (right, bottom))).all(axis=1)
         directions = np.full((len(pixels), 3), np.nan)
         directions[inside] = self._interpolated(pixels[inside])
         return directions
 
     def _interpolated(self, pixels: FloatArray) -> FloatArray:
         """Directions (n, 3) at pixels (n, 2); those outside continue the cell next to them."""
-        width, height = self.resolution
-        corner = np.clip(np.floor(pixels), 0, np.maximum((width - 2, height - 2), 0))
+        if self._closes:
+            pixels = np.stack((pixels[:, 0] % self.resolution[0], pixels[:, 1]), axis=1)
+        corner = np.clip(np.floor(pixels), 0, np.maximum(self._last - 1, 0))
         s, t = (pixels - corner).T[..., None]
         u, v = corner.astype(np.intp).T
         # The neighbours of the last column and row do not exist where the map is one pixel wide.
-        right, below = np.minimum(u + 1, width - 1), np.minimum(v + 1, height - 1)
+        right, below = np.minimum(u + 1, self._last[0]), np.minimum(v + 1, self._last[1])
         return (
-            _weighted((1 - s) * (1 - t), self.unit[v, u])
-            + _weighted(s * (1 - t), self.unit[v, right])
-            + _weighted((1 - s) * t, self.unit[below, u])
-            + _weighted(s * t, self.unit[below, right])
+            _weighted((1 - s) * (1 - t), self._grid[v, u])
+            + _weighted(s * (1 - t), self._grid[v, right])
+            + _weighted((1 - s) * t, self._grid[below, u])
+            + _weighted(s * t, self._grid[below, right])
         )
 
     def _project(self, points: FloatArray) -> FloatArray:
@@ -128,6 +127,8 @@ class RayMap(Camera):
             chord, nearest = self._lone_tree.query(points[seen])
             hit = np.flatnonzero(seen)[chord < SAME_DIRECTION]
             pixels[hit] = self._lone_pixels[nearest[chord < SAME_DIRECTION]]
+        if self._closes:  # what lies half a column before the first is there, and not past the last
+            pixels[pixels[:, 0] >= self.resolution[0] - 0.5, 0] -= self.resolution[0]
         return pixels
 
     def _refine(self, points: FloatArray, cells: npt.NDArray[np.intp]) -> FloatArray:
@@ -136,7 +137,6 @@ class RayMap(Camera):
         A step solves b + s b_u + t b_v = scale * point on the bilinear patch of the present cell.
         The search moves on to the cell in which it lands where that is complete.
         """
-        width, height = self.resolution
         found = np.full((len(points), 2), np.nan)
         active = np.arange(len(points))
         pixels: FloatArray = cells + np.float64(0.5)
@@ -157,9 +157,9 @@ class RayMap(Camera):
             offset = pixels - cells
             within = ((offset > -PIXEL_TOLERANCE) & (offset < 1 + PIXEL_TOLERANCE)).all(axis=1)
             hit = short & within & (_dot(ray, points) > 0)
-            found[active[hit]] = np.clip(pixels[hit], 0, (width - 1, height - 1))
+            found[active[hit]] = np.clip(pixels[hit], 0, self._last)
 
-            landed = np.clip(np.floor(pixels), 0, (width - 2, height - 2))
+            landed = np.clip(np.floor(pixels), 0, self._last - 1)
             rest = np.isfinite(landed).all(axis=1) & ~short
             if not rest.any():
                 break
@@ -175,22 +175,36 @@ class RayMap(Camera):
         """Ray (n, 3) at an offset (n, 2) in cells (n, 2), and its derivatives by u and v."""
         u, v = cells.T
         s, t = offset.T[..., None]
-        top_left, top_right = self.unit[v, u], self.unit[v, u + 1]
-        low_left, low_right = self.unit[v + 1, u], self.unit[v + 1, u + 1]
+        top_left, top_right = self._grid[v, u], self._grid[v, u + 1]
+        low_left, low_right = self._grid[v + 1, u], self._grid[v + 1, u + 1]
         along_u = (1 - t) * (top_right - top_left) + t * (low_right - low_left)
         left_edge, right_edge = low_left - top_left, low_right - top_right
         along_v = (1 - s) * left_edge + s * right_edge
         return top_left + t * left_edge + s * along_u, along_u, along_v
 
     @cached_property
+    def _closes(self) -> bool:
+        return self.wraps(self.resolution[0])
+
+    @cached_property
+    def _grid(self) -> FloatArray:
+        """(H, W, 3) unit rays; where the map closes, with the first column once more at the end."""
+        return np.concatenate((self.unit, self.unit[:, :1]), axis=1) if self._closes else self.unit
+
+    @cached_property
+    def _last(self) -> npt.NDArray[np.intp]:
+        """Last column and row of the grid."""
+        return np.array([self._grid.shape[1] - 1, self._grid.shape[0] - 1])
+
+    @cached_property
     def _valid(self) -> BoolArray:
-        """(H, W), True where a pixel has a ray."""
-        valid: BoolArray = np.isfinite(self.unit[..., 0])
+        """True where a pixel of the grid has a ray."""
+        valid: BoolArray = np.isfinite(self._grid[..., 0])
         return valid
 
     @cached_property
     def _complete(self) -> BoolArray:
-        """(H - 1, W - 1), True where all four corners of a cell have a ray."""
+        """True where all four corners of a cell of the grid have a ray."""
         rows = self._valid[:-1] & self._valid[1:]
         return rows[:, :-1] & rows[:, 1:]
 
@@ -222,7 +236,7 @@ class RayMap(Camera):
         from scipy.spatial import KDTree
 
         u, v = self._lone_pixels.T
-        return KDTree(self.unit[v, u])
+        return KDTree(self._grid[v, u])
 
 
 def _check(rays: npt.ArrayLike) -> FloatArray:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rayrelief.cameras.base import Camera, depth_kind, scale_rays
+from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import DepthKind, FloatArray
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Angles in degrees, over pixel centres and half a pixel beyond the outermost.
+    """Angles in degrees, from border to border of the image.
 
     Attributes
     ----------
@@ -44,8 +45,8 @@ def survey(camera: Camera, height: int, width: int) -> Survey:
     kind = depth_kind(scale_rays(unit))  # raises where no pixel has a ray
     parallel = not camera.central
     return Survey(
-        across=0.0 if parallel else _field_along(unit[height // 2]),
-        down=0.0 if parallel else _field_along(unit[:, width // 2]),
+        across=0.0 if parallel else _field(camera, width, (height - 1) / 2, 0),
+        down=0.0 if parallel else _field(camera, height, (width - 1) / 2, 1),
         widest=float(np.degrees(off_axis(unit)[valid].max())),
         invalid=1.0 - float(valid.mean()),
         kind=kind,
@@ -59,12 +60,18 @@ def off_axis(unit: FloatArray) -> FloatArray:
     return angle
 
 
-def _field_along(line: FloatArray) -> float:
-    """Sum of the angles from each unit ray (n, 3) of a line to the next, and half of one around."""
+def _field(camera: Camera, count: int, middle: float, axis: int) -> float:
+    """Degrees from border to border of an image, along the row or column through its middle."""
+    # Between pixel centres, and beyond them, only a camera with parameters knows its rays.
+    between = isinstance(camera, PlaneCamera)
+    pixels = np.full((count + 1 if between else count, 2), middle if between else round(middle))
+    pixels[:, axis] = np.arange(len(pixels)) - (0.5 if between else 0.0)
+    line = camera.directions(pixels)
     line = line[np.isfinite(line[:, 0])]
     if len(line) < 2:
         return 0.0
+    line /= np.linalg.norm(line, axis=1, keepdims=True)
     # The chord keeps its digits for neighbours, where the arc cosine loses half of them.
     chord = np.linalg.norm(np.diff(line, axis=0), axis=1)
-    total = float(np.sum(2 * np.arcsin(np.minimum(chord / 2, 1.0))))
-    return math.degrees(total * len(line) / (len(line) - 1))
+    angle = math.degrees(np.sum(2 * np.arcsin(np.minimum(chord / 2, 1.0))))
+    return angle if between else angle * len(line) / (len(line) - 1)

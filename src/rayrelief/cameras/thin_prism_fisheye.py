@@ -6,18 +6,13 @@ point (x, y) = t (cos phi, sin phi) there.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.fisheye import Equidistant
-from rayrelief.cameras.radial import RIM
 from rayrelief.conventions import FloatArray
-
-# Straight behind is seen, as by the equidistant fisheye.
-WHOLE_SPHERE = math.pi * (1 + RIM)
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,6 @@ class ThinPrismFisheye(Equidistant):
             numerator=(self.k1, self.k2, self.k3, self.k4),
             tangential=(self.p1, self.p2),
             prism=(self.s1, 0.0, self.s2, 0.0),
-            limit=WHOLE_SPHERE,
         )
 
     def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -103,7 +97,7 @@ class RadTanThinPrismFisheye(Equidistant):
     def radial(self) -> LensDistortion:
         """The radial terms on the plane of angles."""
         coefficients = (self.k0, self.k1, self.k2, self.k3, self.k4, self.k5)
-        return LensDistortion(numerator=coefficients, limit=WHOLE_SPHERE)
+        return LensDistortion(numerator=coefficients)
 
     @cached_property
     def decentring(self) -> LensDistortion:

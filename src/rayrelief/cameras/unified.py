@@ -68,19 +68,13 @@ class Unified(RadialCamera):
     def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Directions (n, 3) of distorted points (n,); NaN where there is none."""
         if self._distorts:
-            with np.errstate(over="ignore", invalid="ignore"):
-                x, y = self.distortion.undistort(x, y)
+            x, y = self.distortion.undistort(x, y)
         return super().from_plane(x, y)
 
     def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Distorted points (n,) of points (n, 3) in space; NaN where not seen."""
         x, y = super().to_plane(points)
-        if not self._distorts:
-            return x, y
-        with np.errstate(over="ignore", invalid="ignore"):
-            distorted = self.distortion.distort(x, y)
-            seen = self.distortion.on_branch(x, y)
-        return np.where(seen, distorted.x, np.nan), np.where(seen, distorted.y, np.nan)
+        return self.distortion.distort_seen(x, y) if self._distorts else (x, y)
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the directions at undistorted radii (n,)."""
@@ -114,9 +108,11 @@ def sphere_direction(radius: FloatArray, alpha: float) -> tuple[FloatArray, Floa
 def sphere_radius(across: FloatArray, along: FloatArray, alpha: float) -> FloatArray:
     """Radii (n,) of directions (n,) of any length; not finite where not seen."""
     length = np.hypot(across, along)
-    ahead = alpha * length + (1 - alpha) * along
-    # The same behind the camera, where the two terms cancel.
-    behind = (alpha**2 * across**2 + (2 * alpha - 1) * along**2) / (2 * alpha * length - ahead)
-    denominator = np.where(along > 0, ahead, behind)
+    denominator = alpha * length + (1 - alpha) * along
+    if alpha > 0:
+        # The same for directions behind the camera, where the two terms cancel.
+        opposite = alpha * length - (1 - alpha) * along
+        behind = (alpha**2 * across**2 + (2 * alpha - 1) * along**2) / opposite
+        denominator = np.where(along > 0, denominator, behind)
     seen = along >= -((1 - alpha) / alpha + RIM) * length if alpha > 0.5 else denominator > 0
     return np.where(seen, across / denominator, np.nan)

@@ -82,8 +82,8 @@ def camera(
             reading = Reading(parse_camera(path, request.size[1], request.size[0]))
         else:
             reading = read_calibration(path, request)
-        found = _changed(reading.camera, crop, resize)
-        size = found.resolution or request.size
+        found = _changed(_sized(reading.camera, request.size), crop, resize)
+        size = found.resolution
         for note in reading.notes:
             say(f"note: {note}")
         if size is None and (picture is not None or to is TargetName.RAYS):
@@ -98,6 +98,18 @@ def camera(
             _write(write, found, to, size)
             say(f"note: wrote {write}")
         typer.echo((_as_json if as_json else _as_text)(found, size, seen))
+
+
+def _sized(camera: Camera, size: tuple[int, int] | None) -> Camera:
+    """Camera for the size that was given, where its file does not say any."""
+    from dataclasses import replace
+
+    from rayrelief.cameras.orthographic import Orthographic
+    from rayrelief.cameras.plane import PlaneCamera
+
+    if camera.resolution is None and isinstance(camera, PlaneCamera | Orthographic):
+        return replace(camera, size=size)
+    return camera
 
 
 def _changed(camera: Camera, crop: str | None, resize: str | None) -> Camera:
@@ -194,7 +206,8 @@ def _sketch(camera: Camera, size: tuple[int, int]) -> str:
     )
     directions: FloatArray = camera.directions(np.stack((u, v), axis=-1))
     angles = np.degrees(off_axis(directions))
-    step = next(step for step in SKETCH_STEPS if not np.nanmax(angles) >= 10 * step)
+    widest = np.max(angles, initial=0.0, where=np.isfinite(angles))
+    step = next(step for step in SKETCH_STEPS if widest < 10 * step)
     text = [
         "".join("." if np.isnan(angle) else str(int(angle / step)) for angle in row)
         for row in angles

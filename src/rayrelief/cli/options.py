@@ -88,7 +88,7 @@ Mask = Annotated[
 Which = Annotated[
     str | None,
     typer.Option(
-        help="Which camera of a calibration with several: its name or number.",
+        help="Which camera of a calibration with several, by its name.",
         rich_help_panel=_INPUT,
     ),
 ]

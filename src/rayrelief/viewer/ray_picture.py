@@ -32,15 +32,16 @@ def draw_rays(camera: Camera, height: int, width: int) -> Image:
     unit = camera.unit_rays(height, width)
     stride = -(-max(height, width) // LONGEST_SIDE)
     seen = unit[::stride, ::stride]
-    panels = [_angle_panel(seen), _direction_panel(seen)]
-    if camera.central:
-        panels.append(_fineness_panel(unit, stride))
+    panels = [angle_panel(seen), direction_panel(seen)]
+    if camera.central and width > 1:
+        panels.append(fineness_panel(unit, stride))
     tall = round(LONGEST_SIDE * height / max(height, width))
     wide = round(LONGEST_SIDE * width / max(height, width))
     return side_by_side(panels, max(tall, 60), max(wide, 120))
 
 
-def _angle_panel(unit: FloatArray) -> Panel:
+def angle_panel(unit: FloatArray) -> Panel:
+    """Angle off the axis of unit rays (H, W, 3), with lines where it is a round number."""
     angle = np.degrees(off_axis(unit))
     widest = float(np.nanmax(angle))
     scale = ColourScale(colour_table("viridis"), 0.0, max(widest, 1e-9))
@@ -54,19 +55,20 @@ def _angle_panel(unit: FloatArray) -> Panel:
     return Panel(f"degrees off the axis, a line every {step}", picture, scale)
 
 
-def _direction_panel(unit: FloatArray) -> Panel:
-    # As normal maps are painted: right is red, down is dark, forward is blue.
+def direction_panel(unit: FloatArray) -> Panel:
+    """Unit rays (H, W, 3) as colours, as normal maps are painted."""
     colours = np.nan_to_num(unit * (0.5, -0.5, 0.5) + 0.5)
     picture = (colours * 255 + 0.5).astype(np.uint8)
     picture[np.isnan(unit[..., 0])] = PAPER
     return Panel("direction: right red, up green, forward blue", picture)
 
 
-def _fineness_panel(unit: FloatArray, stride: int) -> Panel:
+def fineness_panel(unit: FloatArray, stride: int) -> Panel:
     """Angle from each pixel to its right neighbour."""
     chord = np.linalg.norm(np.diff(unit, axis=1), axis=-1)
     arc = 60 * np.degrees(2 * np.arcsin(np.minimum(chord / 2, 1.0)))[::stride, ::stride]
     finite = arc[np.isfinite(arc)]
-    low, high = np.percentile(finite, (0, 100)) if finite.size else (0.0, 1.0)
+    # Next to a fold pixels become as narrow as they like: they must not take all the colours.
+    low, high = np.percentile(finite, (2, 98)) if finite.size else (0.0, 1.0)
     scale = ColourScale(colour_table("magma"), float(low), float(max(high, low * (1 + 1e-9))))
     return Panel("width of a pixel in minutes of arc", scale.paint(arc), scale)

@@ -48,7 +48,7 @@ def test_every_model_is_read_by_its_number(tmp_path: Path, model: Model) -> None
         b"PK\x03\x04" + b"\0" * 60,
         struct.pack("<QI4d3dI", 1, 1, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1) + b"a.jpg\0",
         struct.pack("<QIiQQ", 0, 1, 1, 640, 480),
-        struct.pack("<QIiQQ", 1, 1, 99, 640, 480),
+        struct.pack("<QIiQQ", 1, 1, 1 << 20, 640, 480),
         struct.pack("<QIiQQ", 1, 1, 1, 0, 480),
         b"\0\1",
     ],
@@ -60,20 +60,27 @@ def test_other_binary_files_are_not_recognised(tmp_path: Path, data: bytes) -> N
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (ONE[:-1], "ends within camera 1 of 1, at byte 8; expected 4 parameters of PINHOLE"),
+        (
+            ONE[:-1],
+            r"ends within camera 5 \(camera 1 of 1\), at byte 63; expected 4 parameters of PINHOLE",
+        ),
         (ONE + b"\0", "1 bytes follow the last of 1 cameras; expected the end .* byte 64"),
-        (struct.pack("<Q", 2) + ONE[8:] + b"\1\0\0\0", "ends within camera 2 of 2, at byte 64"),
-        (struct.pack("<Q", 2) + ONE[8:] * 2, "camera 2 of 2, .* repeats the camera 5"),
+        (struct.pack("<Q", 2) + ONE[8:] + b"\1\0\0\0", "ends within camera 2 of 2, at byte 68"),
+        (struct.pack("<Q", 2) + ONE[8:] * 2, "camera 5 stands twice"),
         (
             struct.pack("<Q", 2) + ONE[8:] + struct.pack("<IiQQ", 6, 18, 4, 3),
-            "camera 2 of 2, at byte 64, has the model 18; expected one of 0 to 17",
+            r"camera 6 \(camera 2 of 2, at byte 64\) has the model 18; expected one of 0 to 17",
         ),
         (
-            struct.pack("<Q", 2) + ONE[8:] + struct.pack("<IiQQ", 6, 1, 2**40, 3),
-            "has the size 1099511627776x3",
+            struct.pack("<QIiQQ4d", 1, 7, 99, 640, 480, 1, 1, 1, 1),
+            r"camera 7 \(camera 1 of 1, at byte 8\) has the model 99; expected one of 0 to 17",
         ),
-        (ONE[:32] + struct.pack("<4d", 5, float("nan"), 2, 1), "has fy = nan; expected a finite"),
-        (ONE[:32] + struct.pack("<4d", -5, 5, 2, 1), "focal lengths fx = -5.0"),
+        (
+            struct.pack("<Q", 2) + ONE[8:] + struct.pack("<IiQQ4d", 6, 1, 2**40, 3, 5, 5, 2, 1),
+            "camera 6 has the size 1099511627776x3",
+        ),
+        (ONE[:32] + struct.pack("<4d", 5, float("nan"), 2, 1), "camera 5 has fy = nan; expected a"),
+        (ONE[:32] + struct.pack("<4d", -5, 5, 2, 1), "camera 5, holds focal lengths fx = -5.0"),
     ],
 )
 def test_broken_files(tmp_path: Path, data: bytes, words: str) -> None:

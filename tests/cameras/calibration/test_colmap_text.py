@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
-from rayrelief.cameras.calibration import colmap_text
+from rayrelief.cameras.calibration import colmap_text, read_calibration
 from rayrelief.cameras.calibration.colmap_models import BY_NAME, MODELS, Model
 from rayrelief.cameras.calibration.document import read_document
 from rayrelief.cameras.calibration.reading import Request
@@ -174,6 +174,13 @@ def test_one_of_several_is_chosen_by_its_number_or_size(tmp_path: Path) -> None:
         files.read(colmap_text, tmp_path, files.COLMAP_TEXT)
 
 
+def test_commas_between_the_numbers_are_read(tmp_path: Path) -> None:
+    lines = files.COLMAP_TEXT.splitlines()[3:]
+    commas = "\n".join(line.replace(" ", ", ") for line in [*lines, "7 FOV 4 3 5 5 2 1 0.5"])
+    camera = read_calibration(files.write(tmp_path, commas), Request(which="2")).camera
+    assert camera == files.read(colmap_text, tmp_path, files.COLMAP_TEXT, Request(which="2")).camera
+
+
 def test_lines_without_the_head_are_recognised(tmp_path: Path) -> None:
     assert colmap_text.recognises(files.parse(tmp_path, "\n7 SIMPLE_PINHOLE 4 3 5 2 1.5\n"))
     assert not colmap_text.recognises(files.parse(tmp_path, "7 8 9\n"))
@@ -183,18 +190,26 @@ def test_lines_without_the_head_are_recognised(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("# CAMERA_ID, MODEL, WIDTH, HEIGHT\n", "holds no camera"),
+        (",,\n# CAMERA_ID, MODEL, WIDTH, HEIGHT\n", "line 1 is ',,'"),
         ("1 PINHOLE", "line 1 is '1 PINHOLE'; expected CAMERA_ID MODEL WIDTH HEIGHT"),
         ("1 PINHOLE 4 3 5 5 2 1\none PINHOLE 4 3 5 5 2 1", "line 2 is 'one PINHOLE"),
-        ("# x\n\n1 PINEHOLE 4 3 5 5 2 1", "line 3 has the model PINEHOLE; expected one of SIMPLE_"),
-        ("1 PINHOLE 4 3 5 5 2", "line 1 has 3 parameters; expected 4 for PINHOLE: fx fy cx cy"),
-        ("1 PINHOLE 4 3 5 5 2 1 0", "line 1 has 5 parameters; expected 4"),
-        ("1 PINHOLE 4 3 5 5 two 1", "line 1 has cx = two; expected a finite number"),
-        ("1 PINHOLE 4 3 5 5 nan 1", "line 1 has cx = nan; expected a finite number"),
-        ("1 PINHOLE 4 3 5 5 2 1e999", "line 1 has cy = 1e999"),
+        (
+            "# x\n\n1 PINEHOLE 4 3 5 5 2 1",
+            r"line 3 \(camera 1\) has the model PINEHOLE; expected one of SIMPLE_",
+        ),
+        (
+            "1 PINHOLE 4 3 5 5 2",
+            r"line 1 \(camera 1\) has 3 parameters; expected 4 for PINHOLE: fx fy cx cy",
+        ),
+        ("1 PINHOLE 4 3 5 5 2 1 0", r"line 1 \(camera 1\) has 5 parameters; expected 4"),
+        ("1 PINHOLE 4 3 5 5 two 1", r"line 1 \(camera 1\) has cx = two; expected a finite number"),
+        ("1 PINHOLE 4 3 5 5 nan 1", r"line 1 \(camera 1\) has cx = nan; expected a finite number"),
+        ("1 PINHOLE 4 3 5 5 2 1_0", r"line 1 \(camera 1\) has cy = 1_0"),
+        ("1 PINHOLE 4 3 5 5 2 1e999", r"line 1 \(camera 1\) has cy = 1e999"),
         ("1 PINHOLE 4.5 3 5 5 2 1", "size 4.5 3; expected WIDTH and HEIGHT as positive whole"),
         ("1 PINHOLE 0 3 5 5 2 1", "size 0 3"),
         (f"1 PINHOLE {'9' * 5000} 3 5 5 2 1", "positive whole numbers"),
-        ("1 PINHOLE 4 3 -5 5 2 1", "focal lengths fx = -5.0"),
+        ("1 PINHOLE 4 3 -5 5 2 1", r"line 1 \(camera 1\), holds focal lengths fx = -5.0"),
         ("1 PINHOLE 4 3 5 5 2 1\n1 PINHOLE 4 3 6 6 2 1", "line 2 repeats the camera 1"),
         ("1 EQUIRECTANGULAR 8 4 16 8", "panorama of 16x8 pixels in an image of 8x4"),
         ("1 FOV 8 4 5 5 2 1 7", "omega"),

@@ -136,9 +136,12 @@ def test_a_damaged_file_gives_a_camera_or_an_error_in_words(tmp_path: Path, key:
     random = Random(seed)
     refused = 0
     for _, variant in zip(range(DAMAGES), damaged(content, random), strict=False):
+        file = random.choice((name, "calibration.dat"))
         try:
-            read(tmp_path, variant, random.choice((name, "calibration.dat")), REQUESTS.get(key))
-        except RayreliefError:
+            read(tmp_path, variant, file, REQUESTS.get(key))
+        except RayreliefError as error:
+            if str(tmp_path / file) not in error.found:
+                pytest.fail(f"seed {seed}: {error} does not name the file, from {variant!r}")
             refused += 1
         except Exception as error:
             pytest.fail(f"seed {seed}: {error!r} from {variant!r}")

@@ -98,7 +98,7 @@ def test_commas_comments_and_a_byte_order_mark_are_fine(k_txt):
     assert read_camera(k_txt(text), height=HEIGHT, width=WIDTH) == BEAR
 
 
-@given(st.floats(15, 1e6), st.floats(15, 1e6), st.floats(-600, 600), st.floats(-500, 500))
+@given(st.floats(15, 1e6), st.floats(15, 1e6), st.floats(220, 400), st.floats(180, 340))
 def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
     path = tmp_path_factory.mktemp("k") / "K.txt"
     np.savetxt(path, [[fx, 0, cx], [0, fy, cy], [0, 0, 1]])
@@ -112,7 +112,7 @@ def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
         ("", "is empty"),
         (" \n\t\n", "is empty"),
         (b"\xff\xfe\x00", "is not a calibration that is known here"),
-        ("fx 0 cx\n0 fy cy\n0 0 1", "text that is not a number"),
+        ("fx 0 cx\n0 fy cy\n0 0 1", "'fx', which is not a finite number"),
         ("1 0 2\n0 1 2\n", "2 rows with 3, 3 entries"),
         ("1 0 2 0\n0 1 2 0\n0 0 1 0\n", "3 rows with 4, 4, 4 entries"),
         ("1 0 2 0 1 2 0 0 1", "1 rows with 9 entries"),
@@ -123,8 +123,9 @@ def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
         ("100 0 2\n3 100 2\n0 0 1", "the number 3 below the diagonal"),
         (".8 0 .5\n0 1.1 .5\n0 0 1", "focal lengths of 0.8 and 1.1 pixels .* look normalised"),
         ("100 0 2\n0 100 2\n0 0 2", "last row 0 0 2"),
-        ("100 0 nan\n0 100 2\n0 0 1", "NaN"),
-        ("100 0 inf\n0 100 2\n0 0 1", "infinite"),
+        ("100 0 nan\n0 100 2\n0 0 1", "'nan', which is not a finite number"),
+        ("100 0 inf\n0 100 2\n0 0 1", "'inf', which is not"),
+        ("1_000 0 306\n0 1000 256\n0 0 1", "'1_000', which is not a finite number"),
         ("100 0 2000\n0 100 256\n0 0 1", "far outside of the 612x512 image .* this resolution"),
         ("100 0 306\n0 100 -600\n0 0 1", "far outside"),
     ],
@@ -153,7 +154,7 @@ def test_what_is_written_is_read(tmp_path_factory, fx, fy, cx, skew):
 
 
 def test_a_lens_does_not_fit(tmp_path):
-    with pytest.raises(CameraError, match="a BrownConrady does not fit"):
+    with pytest.raises(CameraError, match="a BrownConrady does not fit into"):
         write(tmp_path / "K.txt", BrownConrady(9, 9, 0, 0, k1=0.1))
     assert not list(tmp_path.iterdir())
 

@@ -141,11 +141,11 @@ def test_small_numbers_are_numbers_to_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("camera", "words"),
     [
-        (Orthographic(), "Orthographic camera does not fit into .* expected one of Pinhole, Brown"),
+        (Orthographic(), "Orthographic does not fit into .* expected one of Pinhole, Brown"),
         (Pinhole(*CORE), "image size of a Pinhole camera is not known"),
-        (Pinhole(*CORE, skew=1, size=SIZE), "Pinhole camera with skew does not fit"),
+        (Pinhole(*CORE, skew=1, size=SIZE), "Pinhole with skew does not fit"),
         (BrownConrady(*CORE, k3=1, s1=1, size=SIZE), "with k3, s1 does not .* cy, k1, k2, p1, p2 "),
-        (Unified(*CORE, 0.5, 0.1, skew=1, size=SIZE), "Unified camera with skew does not fit"),
+        (Unified(*CORE, 0.5, 0.1, skew=1, size=SIZE), "Unified with skew does not fit"),
     ],
 )
 def test_cameras_that_do_not_fit_are_not_written(

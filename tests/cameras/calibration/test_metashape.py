@@ -117,6 +117,25 @@ def test_sensors_of_several_chunks_keep_apart(tmp_path: Path) -> None:
     camera = files.read(metashape, tmp_path, text, Request(which="Chunk 2/0")).camera
     assert isinstance(camera, BrownConrady)
     assert camera.fx == 8000
+    alike = files.changed(text, ("Chunk 2", "Chunk 1"))
+    with pytest.raises(FileError, match="2 cameras that differ: 0/0, 1/0"):
+        files.read(metashape, tmp_path, alike)
+    assert files.read(metashape, tmp_path, alike, Request(which="1/0")).camera == camera
+
+
+def test_a_panorama_needs_no_calibration_but_its_resolution(tmp_path: Path) -> None:
+    text = files.changed(
+        files.METASHAPE_CAMERAS,
+        ('label="unknown" type="frame"', 'label="unknown" type="spherical"'),
+        ('<resolution width="4032" height="3024"/>', '<resolution width="6000" height="3000"/>'),
+    )
+    camera = files.read(metashape, tmp_path, text, Request(which="1")).camera
+    assert camera == Equirectangular.full(3000, 6000)
+    broken = files.changed(text, ('<resolution width="6000" height="3000"/>', ""))
+    files.check_broken(
+        *(metashape, tmp_path, broken, r"sensor 1: calibration\.width is missing"),
+        Request(which="1"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,6 +160,13 @@ def test_sensors_of_several_chunks_keep_apart(tmp_path: Path) -> None:
         (
             files.changed(files.METASHAPE_CAMERAS, ("<f>8196.75</f>", "<f>8196,75</f>")),
             r"sensor 0: calibration\.f is '8196,75'",
+        ),
+        (
+            files.changed(
+                files.METASHAPE_CAMERAS,
+                ('id="1" label="unknown" type="frame"', 'id="0" label="b" type="spherical"'),
+            ),
+            "the sensor 0 stands twice; expected each id once",
         ),
         ("<document><sensor id='0'/></document>", "no sensor has a calibration"),
         (files.METASHAPE_CALIBRATION[:200], "is not valid XML"),

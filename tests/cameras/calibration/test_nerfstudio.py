@@ -60,6 +60,14 @@ def test_a_perspective_camera(tmp_path: Path) -> None:
             {"is_fisheye": True, "k1": 0.1, "k4": 0.4},
             KannalaBrandt(500.5, 501.5, 319.75, 240.25, 0.1, k4=0.4, size=SIZE),
         ),
+        (
+            {"camera_model": "SIMPLE_RADIAL", "k1": 0.1, "k2": 0},
+            BrownConrady(500.5, 501.5, 319.75, 240.25, 0.1, size=SIZE),
+        ),
+        (
+            {"camera_model": "RADIAL", "k1": 0.1, "k2": 0.2},
+            BrownConrady(500.5, 501.5, 319.75, 240.25, 0.1, 0.2, size=SIZE),
+        ),
         ({"is_fisheye": False, "p1": 0.0}, Pinhole(500.5, 501.5, 319.75, 240.25, size=SIZE)),
         (
             {"camera_model": "EQUIRECTANGULAR", "w": 480, "h": 240}
@@ -87,7 +95,7 @@ def test_angles_of_a_blender_scene(tmp_path: Path) -> None:
     assert reading.camera == Pinhole(f, f, 399.5, 299.5, size=(800, 600))
     assert "square" in reading.notes[-1]
     assert "centre" in reading.notes[-1]
-    with pytest.raises(FileError, match=r"w is missing; expected the image size .* height= and"):
+    with pytest.raises(FileError, match=r"w is missing; expected the image size .* --width and"):
         files.read(nerfstudio, tmp_path, files.NERF_BLENDER)
 
 
@@ -181,6 +189,10 @@ def test_a_camera_without_its_size_is_not_written(tmp_path: Path) -> None:
         (transforms(camera_model="OPENCV", k4=0.1), r"k4 is 0\.1; expected 0: OPENCV has k1, k2"),
         (transforms(camera_model="OPENCV_FISHEYE", p1=0.1), r"p1 is 0\.1; expected 0"),
         (transforms(camera_model="PINHOLE", k1=0.1), "expected 0: PINHOLE has no distortion"),
+        (transforms(camera_model="SIMPLE_RADIAL", k2=0.1), r"k2 is 0\.1; .* SIMPLE_RADIAL has k1"),
+        (transforms(camera_model="RADIAL", p1=0.1), r"p1 is 0\.1; expected 0: RADIAL has k1, k2"),
+        (transforms(is_fisheye="false"), "is_fisheye is 'false'; expected true or false"),
+        (transforms(is_fisheye=1), "is_fisheye is 1; expected true or false"),
         (transforms(k1=0.1, k5=0.1), r"k5 is 0\.1; expected 0"),
         (transforms(camera_model="OPENCV", is_fisheye=True), "expected OPENCV_FISHEYE, since"),
         (transforms(frames=3), "frames is not a list"),

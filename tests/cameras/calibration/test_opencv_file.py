@@ -88,7 +88,9 @@ def test_coefficients_mean_what_they_mean_to_opencv(tmp_path: Path, count: int) 
     np.testing.assert_allclose(camera.project(points), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("flag", [{"fisheye_model": 1}, {"fisheye": True}, {"model": "fisheye"}])
+@pytest.mark.parametrize(
+    "flag", [{"fisheye_model": 1}, {"fisheye": True}, {"model": "Kannala_Brandt"}]
+)
 def test_four_coefficients_are_those_of_a_fisheye_where_the_file_says_so(
     tmp_path: Path, flag: dict[str, object]
 ) -> None:
@@ -104,7 +106,7 @@ def test_four_coefficients_are_those_of_a_fisheye_where_the_file_says_so(
     np.testing.assert_allclose(reading.camera.project(points), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("flag", [{}, {"fisheye_model": 0}, {"model": "Canon EOS 5D"}])
+@pytest.mark.parametrize("flag", [{}, {"fisheye_model": 0}, {"camera_model": "RadTan"}])
 def test_four_coefficients_are_radial_and_tangential_elsewhere(
     tmp_path: Path, flag: dict[str, object]
 ) -> None:
@@ -123,6 +125,39 @@ def test_the_fisheye_flag_of_xml_is_text(tmp_path: Path) -> None:
     text = files.changed(text, ("<fisheye_model>0<", "<fisheye_model>1<"))
     camera = read(tmp_path, text, "a.xml").camera
     assert camera == KannalaBrandt(FX, FX, CX, CY, *LENS[:4], size=(640, 480))
+
+
+def one_axis(syntax: str, size: object = 5) -> str:
+    """Coefficients as OpenCV 5 writes an array with one axis."""
+    matrix, sample = {
+        "yml": ("!!opencv-matrix\n   rows: 5\n   cols: 1\n", OPENCV_YAML),
+        "xml": ('"opencv-matrix">\n  <rows>5</rows>\n  <cols>1</cols>\n', OPENCV_XML),
+        "json": ('"opencv-matrix",\n        "rows": 5,\n        "cols": 1,\n', files.OPENCV_JSON),
+    }[syntax]
+    array = {
+        "yml": f"!!opencv-nd-matrix\n   sizes: [ {size} ]\n",
+        "xml": f'"opencv-nd-matrix">\n  <sizes>\n    {size}</sizes>\n',
+        "json": f'"opencv-nd-matrix",\n        "sizes": [ {size} ],\n',
+    }[syntax]
+    return files.changed(sample, (matrix, array))
+
+
+@pytest.mark.parametrize("syntax", ["yml", "xml", "json"])
+def test_arrays_with_one_axis_are_read(tmp_path: Path, syntax: str) -> None:
+    reading = read(tmp_path, one_axis(syntax), f"a.{syntax}")
+    assert reading.camera == BrownConrady(FX, FX, CX, CY, *LENS, size=(640, 480))
+
+
+@pytest.mark.parametrize("suffix", ["yml", "xml", "json"])
+def test_what_this_opencv_writes_is_read(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"camera.{suffix}"
+    storage = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
+    storage.write("model", "fisheye")
+    storage.write("K", np.array(K))
+    storage.write("D", np.array([0.1, 0.02, 0.003, 0.0004]))
+    storage.release()
+    camera = opencv_file.read(read_document(path), Request()).camera
+    assert camera == KannalaBrandt(*CORE, 0.1, 0.02, 0.003, 0.0004)
 
 
 @pytest.mark.parametrize("xi", [1.25, [[1.25]], {"rows": 1, "cols": 1, "data": [1.25]}])
@@ -229,7 +264,7 @@ def test_what_is_written_is_read_by_opencv(tmp_path: Path, suffix: str) -> None:
 
 
 def test_cameras_that_do_not_fit_are_not_written(tmp_path: Path) -> None:
-    with pytest.raises(CameraError, match=r"Orthographic camera does not fit into .*a\.yml"):
+    with pytest.raises(CameraError, match=r"Orthographic does not fit into .*a\.yml"):
         opencv_file.write(tmp_path / "a.yml", Orthographic())
     with pytest.raises(CameraError, match=r"with the skew 2 does not fit .* without skew"):
         opencv_file.write(tmp_path / "a.yml", Pinhole(*CORE, skew=2))
@@ -280,6 +315,13 @@ def changed(**content: object) -> str:
         ("a.json", changed(distortion_coefficients=[float("inf")] * 4), r"\[0\] is inf"),
         ("a.json", changed(fisheye_model=1), "expected 4 numbers for a fisheye"),
         ("a.json", changed(fisheye="yes"), "fisheye is 'yes'"),
+        ("a.json", changed(model="Canon EOS 5D"), "model is 'Canon EOS 5D'; expected one of pin"),
+        ("a.json", changed(camera_model=3), "camera_model is 3; expected a text"),
+        ("a.json", changed(fisheye=0, model="fisheye"), "fisheye = 0 beside model = fish"),
+        ("a.json", changed(fisheye=True, model="opencv"), "= True beside model = opencv; exp"),
+        ("a.json", changed(model="opencv", camera_model="fisheye"), "beside camera_model = fish"),
+        (YAML, one_axis("yml", size=3), r"coefficients\.data holds 5 values; expected 1 rows of 3"),
+        (YAML, one_axis("yml", size="five"), r"coefficients\.sizes\[0\] is 'five'"),
         ("a.json", changed(xi=1), "holds 5 values; expected 4 numbers beside xi"),
         ("a.json", changed(xi=[1, 2], distortion_coefficients=[0] * 4), "xi holds 2 values"),
         ("a.json", changed(xi=1, fisheye=1, distortion_coefficients=[0] * 4), "only one of the"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.io import savemat
 
 from rayrelief.cameras.brown_conrady import BrownConrady
-from rayrelief.cameras.calibration import read_camera, write_camera
+from rayrelief.cameras.calibration import Request, read_calibration, read_camera, write_camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
@@ -48,7 +50,8 @@ def test_the_key_of_a_lone_array_does_not_matter(tmp_path):
 
 def test_a_map_of_another_size_is_refused(tmp_path):
     write_camera(tmp_path / "rays.npy", LENS, height=21, width=31)
-    with pytest.raises(CameraError, match="for 31x21 pixels"):
+    words = r"rays\.npy holds a camera for 31x21 pixels .* but the image has 21x31"
+    with pytest.raises(FileError, match=words):
         read_camera(tmp_path / "rays.npy", height=31, width=21)
 
 
@@ -74,6 +77,27 @@ def test_a_damaged_file_is_named(tmp_path):
         read_camera(tmp_path / "rays.npy", height=None, width=None)
 
 
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".exr"])
+def test_every_ray_map_is_noted(tmp_path, suffix):
+    path = tmp_path / f"rays{suffix}"
+    write_camera(path, LENS, height=21, width=31)
+    assert read_calibration(path).notes == (f"rays{suffix}: ray of every pixel",)
+
+
+@pytest.mark.parametrize("first", "xy")
+def test_tangents_may_be_a_pair_of_plain_arrays(tmp_path, first):
+    rays = LENS.rays(21, 31)
+    for axis, array in zip("xy", np.moveaxis(rays, -1, 0), strict=False):
+        np.save(tmp_path / f"bear_ray_directions_{axis}.npy", array)
+    path = tmp_path / f"bear_ray_directions_{first}.npy"
+    reading = read_calibration(path, Request(height=21, width=31))
+    np.testing.assert_allclose(reading.camera.rays(21, 31), rays, rtol=1e-14)
+    assert reading.notes == (
+        f"{path.name}: ray of every pixel",
+        "rays (x/z, y/z, 1) from ray_directions_x and ray_directions_y",
+    )
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_tangents_of_the_authors_are_rays_with_z_1(tmp_path, apart):
     rays = LENS.rays(21, 31)
@@ -88,9 +112,38 @@ def test_tangents_of_the_authors_are_rays_with_z_1(tmp_path, apart):
     np.testing.assert_allclose(camera.rays(21, 31), rays, rtol=1e-14)
 
 
-def test_tangents_without_their_other_half_are_refused(tmp_path):
-    savemat(tmp_path / "bear_x.mat", {"ray_directions_x": np.zeros((4, 5))})
-    with pytest.raises(FileError, match=r"bear_y\.mat does not exist"):
+def save_one(path, name):
+    if path.suffix == ".npy":
+        np.save(path, np.zeros((4, 5)))
+    else:
+        savemat(path, {name: np.zeros((4, 5))})
+
+
+@pytest.mark.parametrize(
+    ("file", "own", "other"),
+    [
+        *(("bear_x.mat", "x", "y"), ("bear_y.mat", "y", "x"), ("bear.mat", "x", "y")),
+        *(("ray_directions_x.npy", "x", "y"), ("ray_directions_y.npy", "y", "x")),
+    ],
+)
+def test_tangents_without_their_other_half_are_refused(tmp_path, file, own, other):
+    path = tmp_path / file
+    save_one(path, f"ray_directions_{own}")
+    words = f"{path} holds ray_directions_{own} but no ray_directions_{other}; expected both in"
+    with pytest.raises(FileError, match=re.escape(words)):
+        read_camera(path)
+
+
+@pytest.mark.parametrize("file", ["ray_directions_x.npy", "ray_directions_y.npy", "bear_x.mat"])
+def test_a_missing_half_is_a_missing_file(tmp_path, file):
+    with pytest.raises(FileError, match=f"{file} does not exist"):
+        read_camera(tmp_path / file)
+
+
+def test_another_array_in_the_place_of_the_other_half_is_refused(tmp_path):
+    save_one(tmp_path / "bear_x.mat", "ray_directions_x")
+    save_one(tmp_path / "bear_y.mat", "mask")
+    with pytest.raises(FileError, match=r"but no ray_directions_y; .*, or .* in bear_y\.mat"):
         read_camera(tmp_path / "bear_x.mat")
 
 

@@ -96,7 +96,7 @@ def read_camera(
         Size of the image that the camera is for: checked, needed by formats that do not hold it,
         and used to detect the order of a K.txt.
     which
-        Name or number of the camera in a file with several.
+        Name of the camera in a file with several (COLMAP: its number).
     k_order
         Order of a K.txt: ``"auto"``, ``"opencv"`` or ``"legacy"`` (older BiNI folders).
     """
@@ -109,27 +109,31 @@ def read_camera(
 def read_calibration(path: str | os.PathLike[str], request: Request | None = None) -> Reading:
     """Read a camera, and say which format it was and what was detected or assumed about it."""
     path, request = Path(path), request or Request()
-    if path.suffix.lower() in ray_map_file.READABLE:
-        reading = ray_map_file.read(path)
-    else:
-        document = read_document(path)
-        reader = next((each for each in READERS if each.recognises(document)), None)
-        if reader is None:
-            raise FileError(
-                f"{path} is not a calibration that is known here",
-                expected="one of: " + "; ".join(each.FORMAT for each in READERS),
-                remedy="Check the file, or save the ray of every pixel as a .npy file",
-            )
-        with naming_file(path):
-            reading = reader.read(document, request)
-        reading = Reading(reading.camera, (f"{path.name}: {reader.FORMAT}", *reading.notes))
+    is_ray_map = path.suffix.lower() in ray_map_file.READABLE
+    reading = ray_map_file.read(path) if is_ray_map else _read_text_or_binary(path, request)
     if request.size is not None:
-        reading.camera.check_resolution(request.size[1], request.size[0])
-    size = reading.camera.resolution or request.size
-    if size is not None:
         with naming_file(path):
-            check_against_image(reading.camera, size[1], size[0])
+            reading.camera.check_resolution(request.size[1], request.size[0])
     return reading
+
+
+def _read_text_or_binary(path: Path, request: Request) -> Reading:
+    document = read_document(path)
+    reader = next((each for each in READERS if each.recognises(document)), None)
+    if reader is None:
+        raise FileError(
+            f"{path} is not a calibration that is known here",
+            expected="one of: " + "; ".join(each.FORMAT for each in READERS),
+            remedy="Check the file, or save the ray of every pixel as a .npy file",
+        )
+    with naming_file(path):
+        reading = reader.read(document, request)
+        size = reading.camera.resolution or request.size
+        # A camera that this library wrote for a size may be that of a part of a larger image.
+        cut = reader is camera_json and reading.camera.resolution is not None
+        if size is not None and not cut:
+            check_against_image(reading.camera, size[1], size[0])
+    return Reading(reading.camera, (f"{path.name}: {reader.FORMAT}", *reading.notes))
 
 
 def write_camera(

@@ -8,11 +8,13 @@ at integers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import Document, Entries, naming_file
-from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.matrix_entries import read_camera_matrix
+from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equidistant, Equisolid
 from rayrelief.cameras.orthographic import Orthographic
@@ -50,11 +52,11 @@ def read(document: Document, request: Request) -> Reading:
     """Camera of the settings, or of the image that is asked for by its number."""
     entries = document.entries()
     if _is_scene(document):
-        cameras: dict[str, Camera] = {
-            key: _bop_camera(document, entries.entries(key)) for key in document.mapping
+        cameras = {
+            str(key): Candidate(partial(_read_bop, entries, key), size=_no_size)
+            for key in document.mapping
         }
-        reading = choose(document.path, cameras, request)
-        return replace(reading, notes=(*reading.notes, BOP_NOTE))
+        return choose(document.path, cameras, request)
     with naming_file(document.path):
         if "resolution_x" in entries:
             return Reading(_blender_camera(entries), (BLENDER_NOTE,))
@@ -63,17 +65,18 @@ def read(document: Document, request: Request) -> Reading:
 
 
 def _is_scene(document: Document) -> bool:
-    values = list(document.mapping.values())
-    return bool(values) and all(isinstance(each, dict) and "cam_K" in each for each in values)
+    return any(isinstance(each, dict) and "cam_K" in each for each in document.mapping.values())
 
 
-def _bop_camera(document: Document, entries: Entries) -> Pinhole:
-    K = entries.numbers("cam_K", 9)
-    if K[3] != 0 or K[6:] != [0, 0, 1]:
-        expected = "fx, skew, cx, 0, fy, cy, 0, 0, 1"
-        raise entries.error("cam_K", f"is {K}", expected)
-    with naming_file(document.path):
-        return Pinhole(K[0], K[4], K[2], K[5], skew=K[1])
+def _read_bop(scene: Entries, key: str) -> Reading:
+    """Camera of an image of a BOP scene, whose size stands nowhere in the file."""
+    matrix = read_camera_matrix(scene.entries(key), "cam_K")
+    with naming_file(scene.path, f"entry {key}"):
+        return Reading(Pinhole(**matrix, size=None), (BOP_NOTE,))
+
+
+def _no_size() -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -121,17 +124,19 @@ def _panorama(entries: Entries, frame: Frame, cx: float, cy: float) -> Camera:
                 found = f"is {entries.number(key):g}"
                 raise entries.error(key, found, f"{usual:g}: the whole sphere")
         return Equirectangular.full(frame.height, frame.width)
+    fov = entries.number("fisheye_fov")
+    if not 0 < fov <= 2 * math.pi:
+        raise entries.error("fisheye_fov", f"is {fov:g}", "an angle up to 2 pi, in radians")
+    # Cycles leaves the image black beyond the field of view, for both kinds of fisheye.
     if kind == "FISHEYE_EQUISOLID":
         fx = _focal_length(entries, frame, "fisheye_lens")
-        return Equisolid(fx, fx / frame.ratio, cx, cy, size=frame.size)
+        return Equisolid(fx, fx / frame.ratio, cx, cy, size=frame.size, widest=fov / 2)
     if frame.width != frame.height or frame.ratio != 1:
         found = f"is {frame.height} beside resolution_x = {frame.width}"
         expected = "a square image of square pixels for an equidistant fisheye"
         raise entries.error("resolution_y", found, expected)
-    fov = entries.number("fisheye_fov")
-    if not 0 < fov <= 2 * math.pi:
-        raise entries.error("fisheye_fov", f"is {fov:g}", "an angle up to 2 pi, in radians")
-    return Equidistant(frame.width / fov, frame.height / fov, cx, cy, size=frame.size)
+    fx, fy = frame.width / fov, frame.height / fov
+    return Equidistant(fx, fy, cx, cy, size=frame.size, widest=fov / 2)
 
 
 def _focal_length(entries: Entries, frame: Frame, key: str) -> float:

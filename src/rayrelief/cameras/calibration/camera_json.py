@@ -12,6 +12,7 @@ from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.document import Document, naming_file
 from rayrelief.cameras.calibration.matrix_entries import read_size
 from rayrelief.cameras.calibration.reading import Reading, Request
+from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.division import Division
 from rayrelief.cameras.double_sphere import DoubleSphere
@@ -25,7 +26,6 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.cameras.unified import Unified
-from rayrelief.errors import CameraError
 from rayrelief.io.atomic import atomic_write
 
 FORMAT = "camera.json of this library"
@@ -87,11 +87,9 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write a camera with parameters (not a ray map) so that it reads back bit for bit."""
     model = next((name for name, kind in MODELS.items() if type(camera) is kind), None)
     if model is None or not isinstance(camera, Parametric):
-        raise CameraError(
-            f"a {type(camera).__name__} does not fit into {path}",
-            expected="a camera with parameters: " + ", ".join(MODELS),
-            remedy="Write its rays as a ray map: give the file the suffix .npy",
-        )
+        expected = "a camera with parameters: " + ", ".join(MODELS)
+        remedy = "Write its rays as a ray map: give the file the suffix .npy"
+        raise does_not_fit(path, camera, expected, remedy=remedy)
     values = {field.name: getattr(camera, field.name) for field in fields(camera)}
     size = values.pop("size", None)
     parameters: dict[str, Any] = {name: float(value) for name, value in values.items()}

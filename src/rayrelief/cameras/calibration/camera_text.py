@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
@@ -13,7 +15,8 @@ EXPECTED = "'fx,fy,cx,cy' in pixels, 'fov:DEGREES', 'orthographic' or 'orthograp
 
 def is_camera_text(text: str) -> bool:
     """Whether a word is meant for parse_camera, and not as the path of a calibration file."""
-    return "," in text or text.strip().lower().startswith(("orthographic", "fov:"))
+    words = "," in text or text.strip().lower().startswith(("orthographic", "fov:"))
+    return words and not Path(text).is_file()
 
 
 def parse_camera(text: str, height: int, width: int) -> Camera:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from functools import partial
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.colmap_models import BY_NAME, MODELS
 from rayrelief.cameras.calibration.document import Document, as_number, naming_file
 from rayrelief.cameras.calibration.half_pixel import NOTE
-from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
 from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.errors import FileError
@@ -33,19 +33,23 @@ def recognises(document: Document) -> bool:
     if re.search(r"^#\s*CAMERA_ID, MODEL, WIDTH, HEIGHT", document.text, re.MULTILINE):
         return True
     lines = _lines(document)
-    return bool(lines) and bool(re.match(r"\d+\s+[A-Z][A-Z0-9_]+(\s|$)", lines[0][1]))
+    return bool(lines) and bool(re.match(r"\d+[\s,]+[A-Z][A-Z0-9_]+([\s,]|$)", lines[0][1]))
 
 
 def read(document: Document, request: Request) -> Reading:
     """Camera of the file: the only one, the one asked for by its number, or the one that fits."""
-    cameras: dict[str, Camera] = {}
+    cameras: dict[str, Candidate] = {}
     for number, line in _lines(document):
-        name, camera = _camera(document, number, line)
+        name, *rest = _words(line)
+        if not name.isdecimal() or len(rest) < 3:
+            raise _error(document, number, f"is {line[:60]!r}", LINE)
         if name in cameras:
             raise _error(document, number, f"repeats the camera {name}", "each number once")
-        cameras[name] = camera
-    reading = choose(document.path, cameras, request)
-    return replace(reading, notes=(*reading.notes, NOTE))
+        where = f"line {number} (camera {name})"
+        cameras[name] = Candidate(
+            partial(_read_camera, document, where, rest), partial(_size, document, where, rest)
+        )
+    return choose(document.path, cameras, request)
 
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
@@ -74,25 +78,36 @@ def _lines(document: Document) -> list[tuple[int, str]]:
     return [(n, line) for n, line in stripped if line and not line.startswith("#")]
 
 
-def _camera(document: Document, number: int, line: str) -> tuple[str, PlaneCamera]:
-    name, *rest = line.split()
-    if not name.isdecimal() or len(rest) < 3:
-        raise _error(document, number, f"is {line[:60]!r}", LINE)
-    if rest[0] not in BY_NAME:
-        raise _error(document, number, f"has the model {rest[0]}", "one of " + ", ".join(BY_NAME))
-    model = BY_NAME[rest[0]]
-    if not all(re.fullmatch(r"0*[1-9][0-9]{0,8}", side) for side in rest[1:3]):
-        found = f"has the size {rest[1]} {rest[2]}"
-        raise _error(document, number, found, "WIDTH and HEIGHT as positive whole numbers")
-    values = rest[3:]
+def _words(line: str) -> list[str]:
+    """Words of a line, also of one that was edited into a table with commas."""
+    return line.replace(",", " ").split() or [line]
+
+
+def _read_camera(document: Document, where: str, words: list[str]) -> Reading:
+    """Camera of a line, whose words after the number of the camera are given."""
+    kind, values = words[0], words[3:]
+    if kind not in BY_NAME:
+        expected = "one of " + ", ".join(BY_NAME)
+        raise document.error(f"{where} has the model {kind}", expected=expected)
+    model, size = BY_NAME[kind], _size(document, where, words)
     if len(values) != len(model.parameters):
         expected = f"{len(model.parameters)} for {model.name}: {' '.join(model.parameters)}"
-        raise _error(document, number, f"has {len(values)} parameters", expected)
+        raise document.error(f"{where} has {len(values)} parameters", expected=expected)
     for parameter, value in zip(model.parameters, values, strict=True):
         if as_number(value) is None:
-            raise _error(document, number, f"has {parameter} = {value}", "a finite number")
-    with naming_file(document.path):
-        return name, model.camera(values, (int(rest[1]), int(rest[2])))
+            found = f"{where} has {parameter} = {value}"
+            raise document.error(found, expected="a finite number")
+    with naming_file(document.path, where):
+        return Reading(model.camera(values, size), (NOTE,))
+
+
+def _size(document: Document, where: str, words: list[str]) -> tuple[int, int]:
+    """(width, height) of a line."""
+    width, height = words[1:3]
+    if not all(re.fullmatch(r"0*[1-9][0-9]{0,8}", side) for side in (width, height)):
+        found = f"{where} has the size {width} {height}"
+        raise document.error(found, expected="WIDTH and HEIGHT as positive whole numbers")
+    return int(width), int(height)
 
 
 def _error(document: Document, line: int, found: str, expected: str) -> FileError:

@@ -140,6 +140,8 @@ def as_number(value: object) -> float | None:
     """A finite number, or a text that is one; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str) and "_" in value:  # 1_000 is a number for Python, and a typo here
+        return None
     try:
         number = float(value)
     except (ValueError, OverflowError):
@@ -180,13 +182,14 @@ def _python_literal(text: str) -> bool:
 
 
 @contextmanager
-def naming_file(path: Path) -> Iterator[None]:
-    """Turn the error of a camera that cannot exist into one that names its file."""
+def naming_file(path: Path, where: str = "") -> Iterator[None]:
+    """Turn the error of a camera that cannot exist into one that names its file, and where."""
     try:
         yield
     except CameraError as error:
+        place = f"{path}, {where}," if where else f"{path}"
         raise FileError(
-            f"{path} holds {error.found}", expected=error.expected, remedy=error.remedy
+            f"{place} holds {error.found}", expected=error.expected, remedy=error.remedy
         ) from error
 
 
@@ -218,7 +221,8 @@ def _parse_yaml(path: Path, text: str) -> Any:
         # A ValueError beyond the digits that Python prints, however they are written.
         return int(str(loader.construct_yaml_int(node)))
 
-    Loader.add_constructor("tag:yaml.org,2002:opencv-matrix", matrix)
+    for name in ("opencv-matrix", "opencv-nd-matrix"):
+        Loader.add_constructor(f"tag:yaml.org,2002:{name}", matrix)
     Loader.add_constructor("tag:yaml.org,2002:int", integer)
     declared = text.startswith("%YAML")
     if declared:  # OpenCV writes "%YAML:1.0", which YAML itself does not know

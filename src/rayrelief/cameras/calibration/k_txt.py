@@ -15,11 +15,12 @@ from typing import get_args
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.calibration.document import Document
+from rayrelief.cameras.calibration.document import Document, as_number
 from rayrelief.cameras.calibration.reading import KOrder, Reading, Request
+from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError, FileError, InputError
+from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
 
 FORMAT = "3x3 camera matrix (K.txt)"
@@ -56,11 +57,8 @@ def read(document: Document, request: Request) -> Reading:
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write the matrix of a pinhole in OpenCV order; numbers read back bit for bit."""
     if type(camera) is not Pinhole:
-        raise CameraError(
-            f"a {type(camera).__name__} does not fit into {path}",
-            expected="a Pinhole, for a file that holds nothing but a 3x3 camera matrix",
-            remedy="Choose another format, or write its rays as a ray map (.npy)",
-        )
+        expected = "a Pinhole, for a file that holds nothing but a 3x3 camera matrix"
+        raise does_not_fit(path, camera, expected)
     rows = ((camera.fx, camera.skew, camera.cx), (0.0, camera.fy, camera.cy), (0.0, 0.0, 1.0))
     text = "\n".join(" ".join(repr(float(number)) for number in row) for row in rows)
     with atomic_write(path) as temporary:
@@ -116,12 +114,11 @@ def parse_matrix(document: Document) -> FloatArray:
     if [len(row) for row in rows] != [3, 3, 3]:
         shape = ", ".join(str(len(row)) for row in rows) or "no"
         raise not_a_camera(path, f"{len(rows)} rows with {shape} entries")
-    try:
-        K = np.array([[float(entry) for entry in row] for row in rows])
-    except ValueError as error:
-        raise not_a_camera(path, f"text that is not a number ({error})") from error
-    if not np.isfinite(K).all():
-        raise not_a_camera(path, f"NaN or infinite numbers, {describe(K)}")
+    numbers = [as_number(entry) for row in rows for entry in row]
+    if None in numbers:
+        entry = [entry for row in rows for entry in row][numbers.index(None)]
+        raise not_a_camera(path, f"{entry[:60]!r}, which is not a finite number")
+    K = np.array(numbers, dtype=float).reshape(3, 3)
     if K[2].tolist() != [0.0, 0.0, 1.0]:
         raise not_a_camera(path, f"the last row {K[2, 0]:g} {K[2, 1]:g} {K[2, 2]:g}")
     (fx, skew), (below, fy) = K[:2, :2].tolist()  # unlike NumPy's, these overflow in silence

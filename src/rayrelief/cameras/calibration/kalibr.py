@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.document import Document, Entries, naming_file
 from rayrelief.cameras.calibration.matrix_entries import read_size
-from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
 from rayrelief.cameras.calibration.writing import does_not_fit, list_text
 from rayrelief.cameras.double_sphere import DoubleSphere
 from rayrelief.cameras.extended_unified import ExtendedUnified
@@ -64,7 +65,10 @@ def recognises(document: Document) -> bool:
 def read(document: Document, request: Request) -> Reading:
     """One camera of a chain; pixel centres are at integers, as they are inside."""
     entries = document.entries()
-    cameras = {name: _read_camera(entries.entries(name)) for name in _cameras(document)}
+    cameras = {
+        name: Candidate(partial(_read_camera, entries, name), partial(_size, entries, name))
+        for name in _cameras(document)
+    }
     return choose(document.path, cameras, request)
 
 
@@ -100,8 +104,13 @@ def _cameras(document: Document) -> Mapping[str, Any]:
     return {key: content[key] for key in content if NAME.fullmatch(str(key))}
 
 
-def _read_camera(entries: Entries) -> PlaneCamera:
+def _size(chain: Entries, name: str) -> tuple[int, int]:
+    return read_size(chain.entries(name), "resolution")
+
+
+def _read_camera(chain: Entries, name: str) -> Reading:
     """A camera of the chain."""
+    entries = chain.entries(name)
     model = entries.text("camera_model", *INTRINSICS)
     possible = [distortion for kind, distortion in CAMERAS if kind == model]
     distortion = entries.text("distortion_model", *possible)
@@ -111,9 +120,8 @@ def _read_camera(entries: Entries) -> PlaneCamera:
     if names or "distortion_coeffs" in entries:
         coefficients = entries.numbers("distortion_coeffs", len(names))
         values |= zip(names, coefficients, strict=True)
-    size = read_size(entries, "resolution")
-    with naming_file(entries.path):
-        return CAMERAS[model, distortion](**values, size=size)
+    with naming_file(entries.path, name):
+        return Reading(CAMERAS[model, distortion](**values, size=_size(chain, name)))
 
 
 def _unsaid(camera: PlaneCamera, pair: tuple[str, str]) -> list[str]:

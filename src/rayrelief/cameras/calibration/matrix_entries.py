@@ -15,7 +15,10 @@ def read_matrix(entries: Entries, key: str) -> list[list[float]]:
     if isinstance(value, dict):
         parts = entries.entries(key)
         data = parts.numbers("data")
-        rows, cols = parts.number("rows"), parts.number("cols")
+        if "sizes" in parts:  # OpenCV 5, for an array with one axis
+            rows, cols = (1.0, *parts.numbers("sizes", 1, 2))[-2:]
+        else:
+            rows, cols = parts.number("rows"), parts.number("cols")
         if len(data) != rows * cols:
             raise entries.error(
                 f"{key}.data", f"holds {len(data)} values", f"{rows:g} rows of {cols:g} numbers"

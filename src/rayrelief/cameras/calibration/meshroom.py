@@ -7,13 +7,12 @@ pixel centres at integers, and counts the principal point from (width / 2, heigh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.document import Document, Entries, naming_file
-from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
@@ -62,32 +61,34 @@ def read(document: Document, request: Request) -> Reading:
     """Camera of the file: the only one, or the one asked for by its intrinsicId."""
     entries = document.entries()
     version = tuple(entries.numbers("version", 3))
-    cameras: dict[str, Camera] = {}
+    cameras: dict[str, Candidate] = {}
     for index, intrinsic in enumerate(entries.value("intrinsics")):
         where = f"intrinsics[{index}]"
         if not isinstance(intrinsic, dict):
             raise entries.error(where, "is not a mapping", "a mapping with intrinsicId, width, ...")
         each = Entries(document.path, intrinsic, f"{where}.")
         name = str(each.value("intrinsicId"))
-        with naming_file(document.path):
-            camera = _camera(each, version)
         if name in cameras:
             raise each.error("intrinsicId", f"{name} stands twice", "each one once")
-        cameras[name] = camera
-    reading = choose(document.path, cameras, request)
-    return replace(reading, notes=(*reading.notes, NOTE))
+        cameras[name] = Candidate(partial(_read_camera, each, version), partial(_size, each))
+    return choose(document.path, cameras, request)
 
 
-def _camera(entries: Entries, version: Version) -> PlaneCamera:
+def _size(entries: Entries) -> tuple[int, int]:
+    return entries.size("width", "height")
+
+
+def _read_camera(entries: Entries, version: Version) -> Reading:
     distortion = _distortion(entries)
     kind, names = DISTORTIONS[distortion]
-    size = entries.size("width", "height")
+    size = _size(entries)
     fx, fy = _focal_lengths(entries, version, size[0])
     cx, cy = entries.numbers("principalPoint", 2)
     if version >= OFFSETS_SINCE:
         cx, cy = cx + size[0] / 2, cy + size[1] / 2
     named: dict[str, Any] = dict(zip(names, _parameters(entries, len(names)), strict=True))
-    return kind(fx, fy, cx, cy, **named, size=size)
+    with naming_file(entries.path, f"intrinsicId {entries.value('intrinsicId')}"):
+        return Reading(kind(fx, fy, cx, cy, **named, size=size), (NOTE,))
 
 
 def _distortion(entries: Entries) -> str:

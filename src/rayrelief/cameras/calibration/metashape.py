@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 
-from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.document import Document, Entries, naming_file
-from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equisolid
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
@@ -32,6 +31,7 @@ DECENTRING = ("p1", "p2", "p3", "p4")
 OFFSETS = ("cx", "cy", "b1", "b2")
 KNOWN = {"projection", "date", "resolution", "width", "height", "f", *OFFSETS, *RADIAL, *DECENTRING}
 
+EXPORTED = "calibration"  # name of the only camera of such a file
 NOTE = "principal point from the image centre, pixel centres from .5: cx + width / 2 - 0.5"
 SWAPPED = "P1 and P2 are OpenCV's p2 and p1"
 OTHER_WAY = "Undistort the images in Metashape, or give the rays of this camera as a ray map (.npy)"
@@ -48,39 +48,50 @@ def recognises(document: Document) -> bool:
 
 def read(document: Document, request: Request) -> Reading:
     """Camera of the calibration, or of the sensor: the only one, or the one asked for by its id."""
-    cameras: dict[str, Camera] = {}
-    notes = [NOTE]
+    cameras: dict[str, Candidate] = {}
     for name, entries in _calibrations(document):
-        with naming_file(document.path):
-            cameras[name] = _camera(entries)
-        if any(entries.number(key, 0.0) for key in ("p1", "p2")) and SWAPPED not in notes:
-            notes.append(SWAPPED)
+        if name in cameras:
+            raise document.error(f"the sensor {name} stands twice", expected="each id once")
+        cameras[name] = Candidate(partial(_read_camera, entries, name), partial(_size, entries))
     if not cameras:
         raise document.error(
             "no sensor has a calibration",
             expected="a calibration in at least one of them",
             remedy="Align the photos first, then export the cameras or the calibration",
         )
-    reading = choose(document.path, cameras, request)
-    return replace(reading, notes=(*reading.notes, *notes))
+    return choose(document.path, cameras, request)
 
 
 def _calibrations(document: Document) -> Iterator[tuple[str, Entries]]:
     """Name and calibration of every sensor that has one; the adjusted one rather than the first."""
     root: ET.Element = document.content
     if root.tag == "calibration":
-        yield "calibration", _entries(document, root, "calibration.", "")
+        yield EXPORTED, _entries(document, root, "calibration.", "")
         return
-    chunks = root.findall(".//chunk")
-    for index, chunk in enumerate(chunks or [root]):
-        place = f"{chunk.get('label', index)}/" if len(chunks) > 1 else ""
+    chunks = root.findall(".//chunk") or [root]
+    labels = [chunk.get("label", str(index)) for index, chunk in enumerate(chunks)]
+    if len(set(labels)) < len(labels):
+        labels = [str(index) for index in range(len(chunks))]
+    for label, chunk in zip(labels, chunks, strict=True):
         for sensor in chunk.iter("sensor"):
-            name = place + sensor.get("id", "")
-            found = {each.get("class"): each for each in sensor.findall("calibration")}
-            classes = [kind for kind in ("adjusted", "initial", None) if kind in found]
-            if classes:
+            name = (f"{label}/" if len(chunks) > 1 else "") + sensor.get("id", "")
+            calibration = _calibration(sensor)
+            if calibration is not None:
                 where = f"sensor {name}: calibration."
-                yield name, _entries(document, found[classes[0]], where, sensor.get("type", ""))
+                yield name, _entries(document, calibration, where, sensor.get("type", ""))
+
+
+def _calibration(sensor: ET.Element) -> ET.Element | None:
+    """Calibration of a sensor: a panorama needs none besides its resolution."""
+    found = {each.get("class"): each for each in sensor.findall("calibration")}
+    for kind in ("adjusted", "initial", None):
+        if kind in found:
+            return found[kind]
+    if sensor.get("type") != "spherical":
+        return None
+    calibration = ET.Element("calibration")
+    calibration.extend(sensor.findall("resolution"))
+    return calibration
 
 
 def _entries(document: Document, calibration: ET.Element, where: str, kind: str) -> Entries:
@@ -91,12 +102,23 @@ def _entries(document: Document, calibration: ET.Element, where: str, kind: str)
             content |= {side: child.get(side) for side in ("width", "height")}
         else:
             content[child.tag] = (child.text or "").strip()
-    entries = Entries(document.path, content, where)
-    unknown = [tag for tag in content if tag not in KNOWN]
+    return Entries(document.path, content, where)
+
+
+def _size(entries: Entries) -> tuple[int, int]:
+    return entries.size("width", "height")
+
+
+def _read_camera(entries: Entries, name: str) -> Reading:
+    """Camera of a calibration in which no tag is left over."""
+    unknown = [tag for tag in entries.content if tag not in KNOWN]
     if unknown:
         expected = "only " + ", ".join(sorted(KNOWN - {"date"}))
         raise entries.error(unknown[0], "is not known here", expected, OTHER_WAY)
-    return entries
+    with naming_file(entries.path, "" if name == EXPORTED else f"sensor {name}"):
+        camera = _camera(entries)
+    decentred = any(entries.number(key, 0.0) for key in ("p1", "p2"))
+    return Reading(camera, (NOTE, SWAPPED) if decentred else (NOTE,))
 
 
 def _camera(entries: Entries) -> PlaneCamera:
@@ -104,7 +126,7 @@ def _camera(entries: Entries) -> PlaneCamera:
     if kind not in TYPES:
         expected = "one of " + ", ".join(TYPES)
         raise entries.error("projection", f"is {kind!r}", expected, OTHER_WAY)
-    size = entries.size("width", "height")
+    size = _size(entries)
     centre = ((size[0] - 1) / 2, (size[1] - 1) / 2)
     if kind == "spherical":
         _require_zero(entries, kind, *OFFSETS, *RADIAL, *DECENTRING)

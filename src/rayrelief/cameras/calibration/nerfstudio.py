@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rayrelief.cameras.base import Camera
@@ -22,7 +23,7 @@ from rayrelief.cameras.calibration.half_pixel import (
     from_integer_centres,
     to_integer_centres,
 )
-from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.reading import GIVE_SIZE, Candidate, Reading, Request, choose
 from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
@@ -37,8 +38,8 @@ MODELS = (*PERSPECTIVE, "OPENCV_FISHEYE", "EQUIRECTANGULAR")
 TERMS = {  # distortion that a model has, and so may be other than 0
     "SIMPLE_PINHOLE": (),
     "PINHOLE": (),
-    "SIMPLE_RADIAL": ("k1", "k2", "k3", "p1", "p2"),
-    "RADIAL": ("k1", "k2", "k3", "p1", "p2"),
+    "SIMPLE_RADIAL": ("k1",),
+    "RADIAL": ("k1", "k2"),
     "OPENCV": ("k1", "k2", "k3", "p1", "p2"),
     "OPENCV_FISHEYE": ("k1", "k2", "k3", "k4"),
     "EQUIRECTANGULAR": (),
@@ -63,18 +64,17 @@ def read(document: Document, request: Request) -> Reading:
     """Camera of all frames, or of the one asked for by its file_path."""
     # Numbers as text: the principal point is moved by half a pixel to the last digit.
     content = json.loads(document.text, parse_float=str)
-    cameras: dict[str, Camera] = {}
-    notes = [NOTE]
-    for name, entries in _frames(Entries(document.path, content)):
-        with naming_file(document.path):
-            camera, note = _camera(entries, request)
-        if cameras.setdefault(name, camera) != camera:
-            expected = "one camera for each file"
-            raise entries.error("file_path", f"{name!r} stands twice, with two cameras", expected)
-        if note not in notes:
-            notes.append(note)
-    reading = choose(document.path, cameras, request)
-    return replace(reading, notes=(*reading.notes, *filter(None, notes)))
+    top = Entries(document.path, content)
+    frames: dict[str, list[Entries]] = {}
+    for name, entries in _frames(top):
+        frames.setdefault(name, []).append(entries)
+    cameras = {
+        name: Candidate(
+            partial(_read_frames, top, same, request), partial(_size, top, same[0], request)
+        )
+        for name, same in frames.items()
+    }
+    return choose(document.path, cameras, request)
 
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
@@ -98,23 +98,53 @@ def _frames(top: Entries) -> Iterator[tuple[str, Entries]]:
     if not isinstance(frames, list):
         raise top.error("frames", "is not a list", "a list of frames")
     if not frames:
-        yield "all", top
+        yield "all", Entries(top.path, {})
     for index, frame in enumerate(frames):
         if not isinstance(frame, dict):
             raise top.error(f"frames[{index}]", "is not a mapping", "a mapping with a file_path")
-        entries = Entries(top.path, frame, f"frames[{index}].")
-        for key in (*INTRINSICS, *ANGLES):
-            if key in entries and key in top and _differ(entries.value(key), top.value(key)):
-                found = f"is {entries.value(key)} and {top.value(key)} at the top level"
-                raise entries.error(key, found, "one of them, or the same value")
-        both = {key: top.content[key] for key in (*INTRINSICS, *ANGLES) if key in top}
         name = str(frame.get("file_path", index))
-        yield name, replace(entries, content=frame | both)
+        yield name, Entries(top.path, frame, f"frames[{index}].")
+
+
+def _merged(top: Entries, frame: Entries) -> Entries:
+    """Entries of a frame together with those that stand at the top level for all frames."""
+    shared = [key for key in (*INTRINSICS, *ANGLES) if key in top]
+    for key in shared:
+        if key in frame and _differ(frame.value(key), top.value(key)):
+            found = f"is {frame.value(key)} and {top.value(key)} at the top level"
+            raise frame.error(key, found, "one of them, or the same value")
+    return replace(frame, content={**frame.content, **{key: top.value(key) for key in shared}})
 
 
 def _differ(one: object, other: object) -> bool:
     number = as_number(one)
     return one != other and (number is None or number != as_number(other))
+
+
+def _read_frames(top: Entries, frames: list[Entries], request: Request) -> Reading:
+    """Camera of the frames of one file, which are one frame as a rule."""
+    first = _read_frame(_merged(top, frames[0]), request)
+    for frame in frames[1:]:
+        if _read_frame(_merged(top, frame), request).camera != first.camera:
+            found = f"{frame.content.get('file_path')!r} stands twice, with two cameras"
+            raise frame.error("file_path", found, "one camera for each file")
+    return first
+
+
+def _size(top: Entries, frame: Entries, request: Request) -> tuple[int, int] | None:
+    return _image_size(_merged(top, frame), request)
+
+
+def _image_size(entries: Entries, request: Request) -> tuple[int, int] | None:
+    """(width, height) of a frame, or that of the image where the file does not tell it."""
+    return entries.size("w", "h") if "w" in entries or "h" in entries else request.size
+
+
+def _read_frame(entries: Entries, request: Request) -> Reading:
+    file = f" ({entries.value('file_path')})" if "file_path" in entries else ""
+    with naming_file(entries.path, entries.where.rstrip(".") + file):
+        camera, note = _camera(entries, request)
+    return Reading(camera, (NOTE, note) if note else (NOTE,))
 
 
 def _camera(entries: Entries, request: Request) -> tuple[PlaneCamera, str]:
@@ -127,7 +157,7 @@ def _camera(entries: Entries, request: Request) -> tuple[PlaneCamera, str]:
             expected = f"0: {model} has {terms}"
             remedy = "Undistort the images, or give the rays of this camera as a ray map (.npy)"
             raise entries.error(key, f"is {value:g}", expected, remedy)
-    size = entries.size("w", "h") if "w" in entries or "h" in entries else request.size
+    size = _image_size(entries, request)
     lens, note = _lens(entries, size)
     named = {key: distortion[key] for key in TERMS[model]}
     if model == "EQUIRECTANGULAR":
@@ -142,7 +172,9 @@ def _camera(entries: Entries, request: Request) -> tuple[PlaneCamera, str]:
 
 def _model(entries: Entries, distortion: dict[str, float]) -> str:
     """Model that a frame names, or that its other entries tell."""
-    fisheye = bool(entries.content.get("is_fisheye"))
+    fisheye = entries.value("is_fisheye") if "is_fisheye" in entries else False
+    if not isinstance(fisheye, bool):
+        raise entries.error("is_fisheye", f"is {fisheye!r}", "true or false")
     if "camera_model" not in entries:
         if fisheye:
             return "OPENCV_FISHEYE"
@@ -164,7 +196,7 @@ def _lens(entries: Entries, size: tuple[int, int] | None) -> tuple[dict[str, flo
         return numbers, ""
     if size is None:
         expected = "the image size beside an angle: w and h in the file, or from outside"
-        raise entries.error("w", "is missing", expected, "Pass height= and width=")
+        raise entries.error("w", "is missing", expected, GIVE_SIZE)
     fx = _focal_length(entries, "camera_angle_x", size[0])
     square = "camera_angle_y" not in entries
     fy = fx if square else _focal_length(entries, "camera_angle_y", size[1])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -25,7 +26,7 @@ from rayrelief.cameras.calibration.opencv_lens import (
     lens_coefficients,
     skew_notes,
 )
-from rayrelief.cameras.calibration.reading import Reading, Request, choose
+from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
 from rayrelief.cameras.calibration.writing import does_not_fit, list_text, number_text
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
@@ -43,7 +44,8 @@ WIDTHS_AND_HEIGHTS = (("imagewidth", "imageheight"), ("width", "height"))
 SIZES = ("imagesize", "imgsize")
 FISHEYE_FLAGS = ("fisheyemodel", "fisheye", "isfisheye")
 MODELS = ("model", "cameramodel")
-FISHEYE_MODELS = ("fisheye", "opencv_fisheye")
+FISHEYE_MODELS = ("fisheye", "opencv_fisheye", "equidistant", "kannala_brandt")
+USUAL_MODELS = ("pinhole", "plumb_bob", "radtan", "brown_conrady", "opencv", "perspective")
 ROS_KEYS = ("distortion_model", "camera_name")
 
 
@@ -63,11 +65,12 @@ def read(document: Document, request: Request) -> Reading:
     if document.syntax == "xml":
         entries = Entries(document.path, {child.tag: _plain(child) for child in document.content})
     keys = _matrix_keys(entries.content) or {"camera_matrix": ""}
-    readings = {key: _read_camera(entries, key, suffix) for key, suffix in keys.items()}
-    cameras = {key: reading.camera for key, reading in readings.items()}
-    chosen = choose(document.path, cameras, request)
-    notes = next(each.notes for each in readings.values() if each.camera is chosen.camera)
-    return Reading(chosen.camera, (*chosen.notes, *notes))
+    size = partial(_read_image_size, entries)
+    cameras = {
+        key: Candidate(partial(_read_camera, entries, key, suffix), size)
+        for key, suffix in keys.items()
+    }
+    return choose(document.path, cameras, request)
 
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
@@ -114,7 +117,7 @@ def _read_camera(entries: Entries, key: str, suffix: str) -> Reading:
     if fisheye and xi_key:
         raise entries.error(xi_key, "stands beside a fisheye model", "only one of the two")
     camera: Camera
-    with naming_file(entries.path):
+    with naming_file(entries.path, key):
         if xi_key:
             k1, k2, p1, p2 = lens
             xi = _read_number(entries, xi_key)
@@ -165,11 +168,28 @@ def _find_coefficients(entries: Entries, matrix_key: str, suffix: str) -> str | 
 
 def _says_fisheye(entries: Entries) -> bool:
     """Whether the file says that its coefficients are those of cv::fisheye."""
-    flag, model = _find(entries, *FISHEYE_FLAGS), _find(entries, *MODELS)
-    if flag is not None:
-        value = entries.value(flag)
-        return value if isinstance(value, bool) else entries.number(flag) != 0
-    return model is not None and str(entries.value(model)).lower() in FISHEYE_MODELS
+    said: dict[str, bool] = {}
+    for key in map(str, entries.content):
+        if _bare(key) in FISHEYE_FLAGS and key in entries:
+            value = entries.value(key)
+            said[key] = value if isinstance(value, bool) else entries.number(key) != 0
+        elif _bare(key) in MODELS and key in entries:
+            said[key] = _names_fisheye(entries, key)
+    if len(set(said.values())) > 1:
+        first, *others = (f"{key} = {entries.value(key)}" for key in said)
+        found = f"contradicts itself: {first} beside {', '.join(others)}"
+        raise entries.error("the model of the lens", found, "entries that say the same")
+    return any(said.values())
+
+
+def _names_fisheye(entries: Entries, key: str) -> bool:
+    """Whether the name of a model is one of the fisheye, and not of the usual one."""
+    name = entries.text(key).lower()
+    if name not in (*FISHEYE_MODELS, *USUAL_MODELS):
+        expected = "one of " + ", ".join((*USUAL_MODELS, *FISHEYE_MODELS))
+        remedy = "Remove it if it does not name the model of the lens"
+        raise entries.error(key, f"is {entries.text(key)!r}", expected, remedy)
+    return name in FISHEYE_MODELS
 
 
 def _read_image_size(entries: Entries) -> tuple[int, int] | None:
@@ -214,7 +234,8 @@ def _bare(key: str) -> str:
 
 
 def _is_matrix(value: object) -> bool:
-    return isinstance(value, dict) and {"rows", "cols", "data"} <= value.keys()
+    shapes: tuple[set[str], ...] = ({"rows", "cols", "data"}, {"sizes", "data"})
+    return isinstance(value, dict) and any(keys <= value.keys() for keys in shapes)
 
 
 def _plain(element: Element) -> Any:
@@ -226,7 +247,7 @@ def _plain(element: Element) -> Any:
 
 def _words(element: Element) -> list[str] | str:
     words = (element.text or "").split()
-    return words if element.tag == "data" or len(words) > 1 else "".join(words)
+    return words if element.tag in ("data", "sizes") or len(words) > 1 else "".join(words)
 
 
 def _opencv_matrix(rows: int, numbers: list[float]) -> dict[str, Any]:

@@ -26,11 +26,14 @@ def read(path: Path) -> Reading:
     """Read the ray (x right, y down, z forward) of every pixel; NaN or zero where there is none.
 
     Arrays ``ray_directions_x`` and ``ray_directions_y`` of a .mat or .npz file, or of two of them,
-    are x / z and y / z, as the authors of the paper publish them.
+    are x / z and y / z, as the authors of the paper publish them; so are two .npy files whose names
+    end like this.
     """
-    names = array_names(path)
-    if any(name in names for name in TANGENTS):
-        return Reading(_from_tangents(path, names), (f"{path.name}: rays (x/z, y/z, 1)",))
+    note = f"{path.name}: ray of every pixel"
+    if _tangents(path):
+        return Reading(
+            _from_tangents(path), (note, "rays (x/z, y/z, 1) from " + " and ".join(TANGENTS))
+        )
     array = read_array(path, keys=(KEY,))
     if array.shape == (3, 3):
         raise FileError(
@@ -39,17 +42,20 @@ def read(path: Path) -> Reading:
             remedy="Write a camera matrix as text: numpy.savetxt('K.txt', K)",
         )
     with naming_file(path):
-        return Reading(RayMap(array))
+        return Reading(RayMap(array), (note,))
 
 
-def _from_tangents(path: Path, names: tuple[str, ...]) -> RayMap:
+def _tangents(path: Path) -> list[str]:
+    """Names of the tangents that a file holds; a .npy file has no other name than its own."""
+    if path.suffix.lower() == ".npy":
+        return [name for name in TANGENTS if path.stem.endswith(name) and path.is_file()]
+    names = array_names(path)
+    return [name for name in TANGENTS if name in names]
+
+
+def _from_tangents(path: Path) -> RayMap:
     """Ray map of x / z and y / z, in one file or in two beside each other."""
-    arrays = []
-    for axis, name in zip("xy", TANGENTS, strict=True):
-        # The other file of a pair has the other letter at the end of its name.
-        file = path if name in names else path.with_name(f"{path.stem[:-1]}{axis}{path.suffix}")
-        arrays.append(read_array(file, keys=(name,)))
-    x, y = arrays
+    x, y = (read_array(_file_with(path, name), keys=(name,)) for name in TANGENTS)
     if x.ndim != 2 or x.shape != y.shape:
         raise FileError(
             f"{path}: {TANGENTS[0]} and {TANGENTS[1]} have the shapes {x.shape} and {y.shape}",
@@ -58,6 +64,23 @@ def _from_tangents(path: Path, names: tuple[str, ...]) -> RayMap:
         )
     with naming_file(path):
         return RayMap(np.stack((x, y, np.ones(x.shape)), axis=-1))
+
+
+def _file_with(path: Path, name: str) -> Path:
+    """The file itself, or the one beside it that has the other letter at the end of its name."""
+    own = _tangents(path)
+    if name in own:
+        return path
+    partner = path.with_name(f"{path.stem[:-1]}{name[-1]}{path.suffix}")
+    paired = path.stem.endswith(own[0][-1])
+    if paired and partner.is_file() and name in _tangents(partner):
+        return partner
+    raise FileError(
+        f"{path} holds {own[0]} but no {name}",
+        expected="both in one file"
+        + (f", or {name} in {partner.name} beside it" if paired else ""),
+        remedy="Download or write the other half too",
+    )
 
 
 def write(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -12,6 +12,9 @@ from rayrelief.cameras.calibration.document import Document
 from rayrelief.errors import FileError
 
 KOrder = Literal["auto", "opencv", "legacy"]
+
+# Remedy where a format needs the size of the image and does not hold it.
+GIVE_SIZE = "Give the size of the image: height= and width=, or --width and --height"
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,22 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """One of the cameras of a file, not read yet: a bad one does not stand in the others' way.
+
+    Attributes
+    ----------
+    read
+        Reads the camera.
+    size
+        Reads no more than its image size, (width, height); None where the file does not tell it.
+    """
+
+    read: Callable[[], Reading]
+    size: Callable[[], tuple[int, int] | None]
+
+
 class Reader(Protocol):
     """A format: one module each, with these three names."""
 
@@ -60,36 +79,40 @@ class Reader(Protocol):
         """Camera of a document that was recognised; FileError names file, key and expectation."""
 
 
-def choose(path: Path, cameras: Mapping[str, Camera], request: Request) -> Reading:
+def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) -> Reading:
     """One of the cameras of a file: the one asked for, the only one, or the only one that fits."""
-    names = ", ".join(cameras)
-    if not cameras:
+    names = ", ".join(candidates)
+    if not candidates:
         raise FileError(
             f"{path} holds no camera",
             expected="at least one",
             remedy="Check that this is the right file",
         )
     if request.which is not None:
-        if request.which not in cameras:
+        if request.which not in candidates:
             raise FileError(
                 f"{path} has no camera {request.which!r}",
                 expected=f"one of {names}",
                 remedy="Give one of these names",
             )
-        return Reading(cameras[request.which], (f"camera {request.which} of {len(cameras)}",))
-    if len(set(cameras.values())) == 1:
-        return Reading(next(iter(cameras.values())))
-    fitting = {
-        name: camera
-        for name, camera in cameras.items()
-        if request.size is not None and camera.resolution == request.size
-    }
-    if len(set(fitting.values())) == 1:
-        name, camera = next(iter(fitting.items()))
-        note = f"camera {name} of {len(cameras)}, the only one for this image size"
-        return Reading(camera, (note,))
-    raise FileError(
-        f"{path} holds {len(cameras)} cameras that differ: {names}",
-        expected="one camera, or the name of one of them",
-        remedy="Say which: read_camera(path, which=...), or --which on the command line",
-    )
+        reading = candidates[request.which].read()
+        return _noting(reading, f"camera {request.which} of {len(candidates)}")
+    fitting = candidates
+    if request.size is not None and len(candidates) > 1:
+        same = {name: each for name, each in candidates.items() if each.size() == request.size}
+        fitting = same or candidates
+    readings = {name: each.read() for name, each in fitting.items()}
+    name, reading = next(iter(readings.items()))
+    if any(other.camera != reading.camera for other in readings.values()):
+        raise FileError(
+            f"{path} holds {len(candidates)} cameras that differ: {names}",
+            expected="one camera, or the name of one of them",
+            remedy="Say which: read_camera(path, which=...), or --which on the command line",
+        )
+    if len(fitting) == len(candidates):
+        return reading
+    return _noting(reading, f"camera {name} of {len(candidates)}, the only one for this image size")
+
+
+def _noting(reading: Reading, note: str) -> Reading:
+    return replace(reading, notes=(note, *reading.notes))

@@ -21,11 +21,15 @@ def list_text(numbers: Sequence[float]) -> str:
 
 
 def does_not_fit(
-    path: str | os.PathLike[str], camera: Camera, expected: str, because: str = ""
+    path: str | os.PathLike[str],
+    camera: Camera,
+    expected: str,
+    because: str = "",
+    remedy: str = "Write it as camera.json, or its rays with the suffix .npy",
 ) -> CameraError:
     """Error for a camera that a format cannot express."""
     return CameraError(
-        f"a {type(camera).__name__} camera{because} does not fit into {os.fspath(path)}",
+        f"a {type(camera).__name__}{because} does not fit into {os.fspath(path)}",
         expected=expected,
-        remedy="Write it as camera.json, or its rays with the suffix .npy",
+        remedy=remedy,
     )

@@ -1,0 +1,128 @@
+"""Files with several cameras: a bad one is named, and does not stand in the way of the others."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from rayrelief.cameras.calibration import Request, read_calibration
+from rayrelief.errors import FileError
+from reference import calibrations as files
+
+NERF = {"fl_x": 5, "fl_y": 5, "cx": 2, "cy": 2, "w": 4, "h": 3}
+MESHROOM = {
+    **{"width": "4", "height": "3", "sensorWidth": "36", "focalLength": "24", "type": "pinhole"},
+    **{"principalPoint": ["0", "0"], "distortionType": "none", "distortionParams": ""},
+}
+SENSOR = (
+    '<sensor id="{}" type="frame"><calibration type="frame"><resolution width="{}" height="3"/>'
+    "<f>{}</f></calibration></sensor>"
+)
+KALIBR = """\
+cam0:
+  camera_model: pinhole
+  intrinsics: [5.0, 5.0, 2.0, 1.0]
+  distortion_model: none
+  distortion_coeffs: []
+  resolution: [4, 3]
+cam1:
+  camera_model: pinhole
+  intrinsics: [-5.0, 5.0, 2.0, 1.0]
+  distortion_model: none
+  distortion_coeffs: []
+  resolution: [8, 3]
+"""
+K = [5, 0, 2, 0, 5, 1, 0, 0, 1]
+MATRIX = {"rows": 3, "cols": 3, "data": K}
+ZEROS = {"rows": 1, "cols": 4, "data": [0, 0, 0, 0]}
+
+# A file, the name of its good camera, that of its bad one, and how the message begins after the
+# name of the file. Both are for images of different sizes, except where there are none.
+SEVERAL: dict[str, tuple[str | bytes, str, str, str]] = {
+    "colmap_text": (
+        "# CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]\n\n"
+        "1 PINHOLE 4 3 5 5 2 2\n2 PINHOLE 8 3 -5 5 2 2\n",
+        *("1", "2", ", line 4 (camera 2), holds focal lengths"),
+    ),
+    "colmap_text_count": (
+        "1 PINHOLE 4 3 5 5 2 2\n2 PINHOLE 8 3 5 5 2\n",
+        *("1", "2", ": line 2 (camera 2) has 3 parameters"),
+    ),
+    "colmap_binary": (
+        struct.pack(
+            "<Q IiQQ4d IiQQ4d",
+            *(2, 7, 1, 4, 3, 5.0, 5.0, 2.0, 2.0),
+            *(9, 1, 8, 3, -5.0, 5.0, 2.0, 2.0),
+        ),
+        *("7", "9", ", camera 9, holds focal lengths"),
+    ),
+    "kalibr": (
+        KALIBR,
+        *("cam0", "cam1", ", cam1, holds focal lengths"),
+    ),
+    "nerfstudio": (
+        json.dumps(
+            {
+                "frames": [
+                    {"file_path": "a.png", **NERF},
+                    {"file_path": "b.png", **NERF, "w": 8, "fl_x": -5},
+                ]
+            }
+        ),
+        *("a.png", "b.png", ", frames[1] (b.png), holds focal lengths"),
+    ),
+    "meshroom": (
+        json.dumps(
+            {
+                "version": ["1", "2", "9"],
+                "intrinsics": [
+                    {"intrinsicId": "11", **MESHROOM},
+                    {"intrinsicId": "22", **MESHROOM, "width": "8", "focalLength": "-24"},
+                ],
+            }
+        ),
+        *("11", "22", ", intrinsicId 22, holds focal lengths"),
+    ),
+    "metashape": (
+        f"<document><chunk>{SENSOR.format(0, 4, 5)}{SENSOR.format(1, 8, -5)}</chunk></document>",
+        *("0", "1", ", sensor 1, holds focal lengths"),
+    ),
+    "bop_scene": (
+        json.dumps({"0": {"cam_K": K}, "1": {"cam_K": [-5, *K[1:]]}}),
+        *("0", "1", ", entry 1, holds focal lengths"),
+    ),
+    "bop_scene_key": (
+        json.dumps({"0": {"cam_K": K}, "1": {"depth_scale": 1.0}}),
+        *("0", "1", ": 1.cam_K is missing"),
+    ),
+    "opencv": (
+        json.dumps({"M1": MATRIX, "D1": ZEROS, "M2": MATRIX | {"data": [-5, *K[1:]]}, "D2": ZEROS}),
+        *("M1", "M2", ", M2, holds focal lengths"),
+    ),
+}
+SIZED = [key for key in SEVERAL if not key.startswith(("bop", "opencv"))]
+
+
+@pytest.mark.parametrize("key", SEVERAL)
+def test_a_bad_camera_is_named_and_the_good_one_is_read(tmp_path: Path, key: str) -> None:
+    content, good, bad, words = SEVERAL[key]
+    path = files.write(tmp_path, content)
+    reading = read_calibration(path, Request(which=good))
+    assert reading.notes[1] == f"camera {good} of 2"
+    for request in (Request(which=bad), Request()):
+        with pytest.raises(FileError) as caught:
+            read_calibration(path, request)
+        assert caught.value.found.startswith(f"{path}{words}")
+        assert caught.value.expected
+        assert caught.value.remedy
+
+
+@pytest.mark.parametrize("key", SIZED)
+def test_a_bad_camera_of_another_image_size_does_no_harm(tmp_path: Path, key: str) -> None:
+    content, good, _, _ = SEVERAL[key]
+    reading = read_calibration(files.write(tmp_path, content), Request(height=3, width=4))
+    assert reading.notes[1] == f"camera {good} of 2, the only one for this image size"
+    assert reading.camera.resolution == (4, 3)
