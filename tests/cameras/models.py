@@ -72,7 +72,9 @@ MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
         BrownConrady,
         **each(STRONG_K, "k1 k2 k3"),
         **each(STRONG_K | st.just(0.0), "k4 k5 k6"),
-        **each(st.floats(-0.03, 0.03) | st.just(0.0), "p1 p2 s1 s2 s3 s4"),
+        **each(st.floats(-0.03, 0.03) | st.just(0.0), "p1 p2"),
+        **each(st.floats(-0.01, 0.01) | st.just(0.0), "s1 s3"),
+        **each(st.floats(-0.002, 0.002) | st.just(0.0), "s2 s4"),
         **each(TILT, "tilt_x tilt_y"),
         **intrinsics(),
     )

@@ -39,7 +39,7 @@ def test_files_and_summary(run, sphere, out):
     assert all(str(out / name) in ended.out for name in names)
     assert "MADE (median scale)" in ended.out
     assert len(ended.lines("note: ")) == 5
-    assert ended.err.count("\n") == 4
+    assert ended.err.count("\n") == 5
 
 
 def test_depth_is_that_of_the_library_bit_for_bit(run, sphere, out):

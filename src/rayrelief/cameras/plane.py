@@ -161,9 +161,11 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
 
     Its principal point is more than an image size outside or, where the camera does not tell the
     size that it is for, in a corner or where that of a scaled image is; or it is not in pixels. A
-    panorama has no principal point that could be wrong.
+    panorama has no principal point that could be wrong, and a tiny image no middle to speak of.
     """
     if not isinstance(camera, PlaneCamera) or camera.panoramic:
+        return
+    if min(width, height) < SMALLEST_JUDGED:
         return
     if max(camera.fx, camera.fy) < 0.02 * max(height, width) and max(camera.cx, camera.cy) <= 2:
         raise CameraError(
@@ -181,7 +183,7 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
             expected="a principal point in or near the image",
             remedy="Check that the calibration is for this resolution, and its units (pixels)",
         )
-    if camera.size is not None or min(width, height) < SMALLEST_JUDGED:
+    if camera.size is not None:
         return
     # Twice the place of the principal point: 1 in the middle of the image, for most cameras.
     across, down = 2 * (camera.cx + 0.5) / width, 2 * (camera.cy + 0.5) / height
