@@ -146,3 +146,10 @@ def test_a_slanted_plane_comes_back_at_the_limits_of_pixel_sizes(size):
     result = integrate(np.broadcast_to(normal, (12, 16, 3)).copy(), Orthographic(size))
     slope = np.diff(result.depth, axis=1) / size
     np.testing.assert_allclose(slope, 0.3, atol=1e-6)
+
+
+def test_a_cube_face_sees_a_quarter_of_a_turn_from_border_to_border():
+    camera = Pinhole.cube_face(64)
+    assert camera.resolution == (64, 64)
+    borders = camera.directions(np.array([[-0.5, -0.5], [63.5, 63.5]]))
+    np.testing.assert_allclose(borders, [[-1, -1, 1], [1, 1, 1]], rtol=1e-14)

@@ -75,13 +75,15 @@ class RayMap(Camera):
         return RayMap(in_blocks(self._interpolated, pixels, 3))
 
     def wraps(self, width: int) -> bool:
-        """Whether the step from the last column to the first is like the others, in every row."""
+        """Whether the step from the last column to the first is like the next ones, in all rows."""
         if width < NARROWEST_PANORAMA:
             return False
-        steps = np.linalg.norm(np.diff(self.unit, axis=1), axis=-1)
-        seam = np.linalg.norm(self.unit[:, 0] - self.unit[:, -1], axis=-1)
-        known = np.isfinite(seam) & np.isfinite(steps[:, 0]) & np.isfinite(steps[:, -1])
-        usual = 0.5 * (steps[:, 0] + steps[:, -1])
+        first, second, last_but_one, last = (self.unit[:, u] for u in (0, 1, -2, -1))
+        seam = np.linalg.norm(first - last, axis=-1)
+        before = np.linalg.norm(last - last_but_one, axis=-1)
+        after = np.linalg.norm(second - first, axis=-1)
+        usual = 0.5 * (before + after)
+        known = np.isfinite(seam) & np.isfinite(usual)
         return bool(known.any() and np.allclose(seam[known], usual[known], rtol=1e-2, atol=1e-9))
 
     def directions(self, pixels: FloatArray) -> FloatArray:
