@@ -14,6 +14,7 @@ _HOMES = {
     "AdaptiveMidpoint": "rayrelief.formulation.ray_plane",
     "BiNI": "rayrelief.methods.recipes",
     "BrownConrady": "rayrelief.cameras.brown_conrady",
+    "Cahvor": "rayrelief.cameras.cahvor",
     "Camera": "rayrelief.cameras.base",
     "ConjugateGradient": "rayrelief.solvers.conjugate_gradient",
     "Cylindrical": "rayrelief.cameras.cylindrical",
@@ -28,9 +29,13 @@ _HOMES = {
     "IntegrationWarning": "rayrelief.errors",
     "KannalaBrandt": "rayrelief.cameras.kannala_brandt",
     "Mesh": "rayrelief.mesh",
+    "MetashapeEquidistant": "rayrelief.cameras.metashape_lens",
+    "MetashapeEquisolid": "rayrelief.cameras.metashape_lens",
+    "MetashapeFrame": "rayrelief.cameras.metashape_lens",
     "Multigrid": "rayrelief.solvers.multigrid",
     "Orthographic": "rayrelief.cameras.orthographic",
     "Pinhole": "rayrelief.cameras.pinhole",
+    "PolynomialFisheye": "rayrelief.cameras.polynomial_fisheye",
     "Preprocessing": "rayrelief.preprocess",
     "RadTanThinPrismFisheye": "rayrelief.cameras.thin_prism_fisheye",
     "RayMap": "rayrelief.cameras.ray_map",
@@ -40,6 +45,7 @@ _HOMES = {
     "Smooth": "rayrelief.methods.recipes",
     "Stereographic": "rayrelief.cameras.fisheye",
     "ThinPrismFisheye": "rayrelief.cameras.thin_prism_fisheye",
+    "TransverseEquirectangular": "rayrelief.cameras.equirectangular",
     "Unified": "rayrelief.cameras.unified",
     "integrate": "rayrelief.integration",
     "read_camera": "rayrelief.cameras.calibration",
@@ -53,17 +59,24 @@ _HOMES = {
 if TYPE_CHECKING:
     from rayrelief.cameras.base import Camera
     from rayrelief.cameras.brown_conrady import BrownConrady
+    from rayrelief.cameras.cahvor import Cahvor
     from rayrelief.cameras.calibration import read_camera, write_camera
     from rayrelief.cameras.cylindrical import Cylindrical
     from rayrelief.cameras.division import Division
     from rayrelief.cameras.double_sphere import DoubleSphere
-    from rayrelief.cameras.equirectangular import Equirectangular
+    from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirectangular
     from rayrelief.cameras.extended_unified import ExtendedUnified
     from rayrelief.cameras.field_of_view import FieldOfView
     from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
     from rayrelief.cameras.kannala_brandt import KannalaBrandt
+    from rayrelief.cameras.metashape_lens import (
+        MetashapeEquidistant,
+        MetashapeEquisolid,
+        MetashapeFrame,
+    )
     from rayrelief.cameras.orthographic import Orthographic
     from rayrelief.cameras.pinhole import Pinhole
+    from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
     from rayrelief.cameras.ray_map import RayMap
     from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
     from rayrelief.cameras.unified import Unified
@@ -86,6 +99,7 @@ __all__ = [
     "AdaptiveMidpoint",
     "BiNI",
     "BrownConrady",
+    "Cahvor",
     "Camera",
     "ConjugateGradient",
     "Cylindrical",
@@ -100,9 +114,13 @@ __all__ = [
     "IntegrationWarning",
     "KannalaBrandt",
     "Mesh",
+    "MetashapeEquidistant",
+    "MetashapeEquisolid",
+    "MetashapeFrame",
     "Multigrid",
     "Orthographic",
     "Pinhole",
+    "PolynomialFisheye",
     "Preprocessing",
     "RadTanThinPrismFisheye",
     "RayMap",
@@ -112,6 +130,7 @@ __all__ = [
     "Smooth",
     "Stereographic",
     "ThinPrismFisheye",
+    "TransverseEquirectangular",
     "Unified",
     "__version__",
     "integrate",

@@ -20,11 +20,14 @@ class RayreliefError(Exception):
     """
 
     def __init__(self, found: str, *, expected: str = "", remedy: str = "") -> None:
-        self.found = found
-        self.expected = expected
-        self.remedy = remedy
-        text = f"{found}; expected {expected}." if expected else f"{found}."
-        super().__init__(f"{text} {remedy}." if remedy else text)
+        self.found, self.expected, self.remedy = map(_printable, (found, expected, remedy))
+        text = f"{self.found}; expected {self.expected}." if expected else f"{self.found}."
+        super().__init__(f"{text} {self.remedy}." if remedy else text)
+
+
+def _printable(text: str) -> str:
+    """Text that every stream of UTF-8 takes, whatever a file or the name of one had in it."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class InputError(RayreliefError, ValueError):

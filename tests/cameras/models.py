@@ -10,16 +10,23 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.cahvor import Cahvor
 from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.division import Division
 from rayrelief.cameras.double_sphere import DoubleSphere
-from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirectangular
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
+from rayrelief.cameras.metashape_lens import (
+    MetashapeEquidistant,
+    MetashapeEquisolid,
+    MetashapeFrame,
+)
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.cameras.unified import Unified
 
@@ -66,6 +73,13 @@ def each(strategy: SearchStrategy[float], names: str) -> dict[str, SearchStrateg
     return dict.fromkeys(names.split(), strategy)
 
 
+METASHAPE_FISHEYE = {
+    **falling(0.1, 0.2, "k1 k2 k3 k4"),
+    **each(SMALL_P, "p1 p2"),
+    **falling(0.2, 0.2, "p3 p4"),
+    **intrinsics(),
+}
+
 MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
     "pinhole": st.builds(Pinhole, **intrinsics()),
     "Brown-Conrady": st.builds(
@@ -79,6 +93,13 @@ MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
         **intrinsics(),
     )
     | st.sampled_from([FOLDED, TWISTED]),
+    "CAHVOR": st.builds(
+        Cahvor,
+        **each(st.floats(-0.2, 0.2) | st.just(0.0), "alpha beta r0"),
+        **falling(0.5, 0.3, "r1 r2"),
+        linearity=st.sampled_from([1.0, 0.0]) | st.floats(-1, 1),
+        **intrinsics(),
+    ),
     "Kannala-Brandt": st.builds(KannalaBrandt, k1=K, k2=K, k3=K, k4=K, **intrinsics()),
     "thin prism fisheye": st.builds(
         ThinPrismFisheye,
@@ -94,9 +115,26 @@ MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
         widest=WIDEST,
         **intrinsics(),
     ),
+    "Metashape frame": st.builds(
+        MetashapeFrame,
+        **each(STRONG_K, "k1 k2 k3 k4"),
+        **each(P, "p1 p2"),
+        **falling(0.5, 0.2, "p3 p4"),
+        **intrinsics(),
+    ),
+    "Metashape fisheye": st.builds(MetashapeEquidistant, **METASHAPE_FISHEYE)
+    | st.builds(MetashapeEquisolid, **METASHAPE_FISHEYE),
     "equidistant": st.builds(Equidistant, widest=WIDEST, **intrinsics()),
     "equisolid": st.builds(Equisolid, widest=WIDEST, **intrinsics()),
     "stereographic": st.builds(Stereographic, widest=WIDEST, **intrinsics()),
+    "polynomial fisheye": st.builds(
+        PolynomialFisheye,
+        k0=st.floats(-1e-5, 1e-5) | st.just(0.0),
+        k1=st.floats(0.5, 1),
+        **falling(0.3, 0.5, "k2 k3 k4"),
+        widest=WIDEST,
+        **intrinsics(),
+    ),
     "field of view": st.builds(FieldOfView, omega=st.floats(1e-3, 3.1), **intrinsics()),
     "division": st.builds(Division, k=st.floats(-2, 2) | st.floats(-0.1, 0.1), **intrinsics()),
     "unified": st.builds(Unified, xi=st.floats(-0.9, 4), **intrinsics()),
@@ -111,6 +149,7 @@ MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
     ),
     "equirectangular": st.builds(Equirectangular, **PANORAMA)
     | st.just(Equirectangular.full(HEIGHT, WIDTH)),
+    "transverse equirectangular": st.builds(TransverseEquirectangular, **PANORAMA),
     "cylindrical": st.builds(Cylindrical, **PANORAMA) | st.just(Cylindrical.full(HEIGHT, WIDTH)),
 }
 
@@ -119,5 +158,7 @@ SLOW = (
     "Brown-Conrady",
     "thin prism fisheye",
     "rad-tan thin prism fisheye",
+    "Metashape frame",
+    "Metashape fisheye",
     "unified with distortion",
 )

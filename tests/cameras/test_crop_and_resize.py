@@ -33,6 +33,15 @@ def parts(draw: st.DrawFn) -> tuple[int, int, int, int]:
     return left, top, draw(st.integers(1, WIDTH - left)), draw(st.integers(1, HEIGHT - top))
 
 
+def test_fold_is_searched_once():
+    branch = LENS.distortion.branch
+    cut, scaled = LENS.crop(3, 2, 20, 10), LENS.resize(80, 60)
+    assert isinstance(cut, BrownConrady)
+    assert isinstance(scaled, BrownConrady)
+    assert cut.distortion.branch is branch
+    assert scaled.distortion.branch is branch
+
+
 def unit(vectors: FloatArray) -> FloatArray:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 

@@ -1,4 +1,4 @@
-"""The panorama of longitude and latitude: its axes, seam and poles."""
+"""Panoramas of longitude and latitude: their axes, seams and poles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import pixel_grid
-from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.cylindrical import Cylindrical
+from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirectangular
+from rayrelief.errors import CameraError
 
 HEIGHT, WIDTH = 90, 180
 FULL = Equirectangular.full(HEIGHT, WIDTH)
@@ -63,9 +65,9 @@ def test_the_pixels_of_any_crop_come_back(left: int, width: int) -> None:
 def test_the_poles_are_part_of_the_image(longitude: float, pole: int) -> None:
     """With a row of pixels on each pole, which see one direction and are seen at any longitude."""
     f = (HEIGHT - 1) / math.pi
-    camera = Equirectangular(f, f, 89.5, 44.5, size=(WIDTH, HEIGHT))
+    camera = Equirectangular(f, f, 88.5, 44.5, size=(WIDTH - 2, HEIGHT))
     row = 44.5 + pole * 44.5
-    ray = camera.directions(np.array([89.5 + f * longitude, row]))
+    ray = camera.directions(np.array([88.5 + f * longitude, row]))
     np.testing.assert_allclose(ray, (0, pole, 0), atol=1e-15)
     for part in (camera, camera.crop(100, 0, 50, HEIGHT)):
         u, v = part.project([0, pole, 0])
@@ -75,8 +77,65 @@ def test_the_poles_are_part_of_the_image(longitude: float, pole: int) -> None:
     assert np.isnan(camera.directions(np.array([0, row + pole * 1e-6]))).all()
 
 
+@settings(deadline=None)
+@given(st.floats(5, 500), st.floats(-300, 300), st.integers(1, 3500), st.floats(-2, 2))
+def test_a_panorama_comes_back_or_is_refused(fx: float, cx: float, width: int, skew: float) -> None:
+    """Its first and its last column see the same, or more, if they are a turn apart."""
+    turn = 2 * math.pi * fx
+    if width - 1 > turn - 0.01:
+        words = rf"{width} pixels around the axis at .*; expected a turn at most.*focal length"
+        with pytest.raises(CameraError, match=words):
+            Equirectangular(fx, 9.0, cx, 1.0, skew=skew, size=(width, 3))
+        return
+    camera = Equirectangular(fx, 9.0, cx, 1.0, skew=skew, size=(width, 3))
+    pixels = camera.project(camera.unit_rays(3, width))
+    np.testing.assert_allclose(pixels, pixel_grid(3, width), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Equirectangular, Cylindrical])
+def test_a_column_that_is_seen_twice_is_refused(kind: type[Equirectangular | Cylindrical]) -> None:
+    f = 180 / (2 * math.pi)
+    assert kind(f, f, 89.5, 9, size=(180, 20)).wraps(180)
+    with pytest.raises(
+        CameraError, match=r"^181 pixels .*, which are 362 degrees; expected a turn"
+    ):
+        kind(f, f, 89.5, 9, size=(181, 20))  # columns at numpy.linspace(-pi, pi, 181)
+    with pytest.raises(CameraError, match=r"^300 pixels .* 47\.7465 for a whole turn"):
+        FULL.crop(-60, 0, 300, HEIGHT)
+
+
 def test_a_panorama_without_a_size_is_centred_on_its_axis() -> None:
     camera = Equirectangular(10, 10, 0, 0)
     for longitude in (-3, 0, 3):
         point = [math.sin(longitude), 0, math.cos(longitude)]
         np.testing.assert_allclose(camera.project(point), (10 * longitude, 0), atol=1e-12)
+
+
+def test_a_transverse_panorama_has_its_poles_left_and_right() -> None:
+    camera = TransverseEquirectangular(20, 30, 40, 60, size=(80, 120))
+    points = [[0, 0, 1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [3, 4, 0]]
+    quarter = math.pi / 2
+    expected = [
+        (40, 60),
+        (40 + 20 * quarter, 59.5),  # a pole has every longitude, and gets that of the middle
+        (40 - 20 * quarter, 59.5),
+        (40, 60 + 30 * quarter),
+        (40, 60 - 30 * quarter),
+        (40 + 20 * math.asin(0.6), 60 + 30 * quarter),
+    ]
+    np.testing.assert_allclose(camera.project(points), expected, rtol=1e-14)
+    rows = np.array([[40 + 20 * quarter, 7.0], [40 - 20 * quarter, 93.0], [40 + 20 * 1.58, 60.0]])
+    right, left, beyond = camera.directions(rows)
+    np.testing.assert_allclose((right, left), ((1, 0, 0), (-1, 0, 0)), rtol=0, atol=1e-15)
+    assert np.isnan(beyond).all()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 100), st.integers(1, 88))
+def test_the_pixels_of_any_crop_of_a_transverse_panorama_come_back(top: int, height: int) -> None:
+    """Rows are longitudes: they follow the image more than a turn away from its axis."""
+    camera = TransverseEquirectangular(14, 14, 20, -70.5, size=(40, 188))
+    part = camera.crop(0, top, 40, height)
+    rays = part.unit_rays(height, 40)
+    np.testing.assert_allclose(part.project(rays), pixel_grid(height, 40), atol=1e-9)
+    assert not part.wraps(40)

@@ -53,6 +53,27 @@ from rayrelief.io.images import write_png
         ),
         (("integrate", "FOLDER", "-o", "OUT", "--mesh-format", ""), ["ply, obj, glb, stl"]),
         (("evaluate",), ["Missing argument"]),
+        *(
+            (
+                (*verb, *camera, *option),
+                [f"{option[0]} cannot be used with the camera", repr(words)],
+            )
+            for verb in (("integrate", "FOLDER", "-o", "OUT"), ("evaluate", "FOLDER"))
+            for camera, words in (
+                (("--fov", "60"), "fov:60.0"),
+                (("--camera", "30,30,16,12"), "30,30,16,12"),
+                (("--camera", "orthographic"), "orthographic"),
+            )
+            for option in (("--k-order", "legacy"), ("--k-order", "opencv"), ("--which", "cam0"))
+        ),
+        (
+            ("camera", "fov:60", "--width", "9", "--height", "9", "--k-order", "legacy"),
+            ["--k-order cannot be used with the camera", "'fov:60'"],
+        ),
+        (
+            ("evaluate", "FOLDER", "--fov", "60", "--which", "cam0", "--k-order", "legacy"),
+            ["--which and --k-order cannot be used with the camera"],
+        ),
     ],
     ids=lambda value: " ".join(value[2:]) if isinstance(value, tuple) else "",
 )
@@ -184,6 +205,38 @@ def test_setting_out_of_its_range(run, sphere, out, option, word):
     assert ended.code == 2
     assert word in " ".join(ended.err.split())
     assert not out.exists()
+
+
+@pytest.mark.parametrize("verb", [("integrate", "FOLDER", "-o", "OUT"), ("evaluate", "FOLDER")])
+@pytest.mark.parametrize("name", ["camera.json", "cameras.txt"])
+def test_order_of_a_camera_that_is_no_matrix(run, sphere, out, verb, name):
+    places = {"FOLDER": sphere, "OUT": out}
+    write_camera(out.parent / "camera.json", Pinhole.from_fov(60, 24, 32))
+    (out.parent / "cameras.txt").write_text("1 SIMPLE_PINHOLE 32 24 40 16 12\n")
+    arguments = [places.get(argument, argument) for argument in verb]
+    line = run(*arguments, "--camera", out.parent / name, "--k-order", "legacy").error()
+    assert "k_order='legacy' (--k-order) was given for" in line
+    assert name in line
+    assert "Leave it out" in line
+
+
+PAIR = "1 PINHOLE 32 24 40 40 16 12\n2 PINHOLE 32 24 40 40 900 12\n3 PINHOLE 64 48 40 40 32 24\n"
+
+
+@pytest.mark.parametrize("verb", [("integrate", "FOLDER", "-o", "OUT"), ("evaluate", "FOLDER")])
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [
+        ("2", "cameras.txt, camera 2, holds a principal point at (899.5, 11.5), far outside"),
+        ("3", "cameras.txt, camera 3, holds a camera for 64x48 pixels"),
+    ],
+)
+def test_one_of_several_cameras_that_does_not_fit_is_named(run, sphere, out, verb, which, words):
+    places = {"FOLDER": sphere, "OUT": out}
+    (out.parent / "cameras.txt").write_text(PAIR)
+    arguments = [places.get(argument, argument) for argument in verb]
+    line = run(*arguments, "--camera", out.parent / "cameras.txt", "--which", which).error()
+    assert words in line
 
 
 def test_normals_that_face_away_name_a_convention_that_fits(run, sphere, out):

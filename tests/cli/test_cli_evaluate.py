@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rayrelief
+from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.datasets.folder import read_scene
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.integration import integrate
@@ -42,6 +43,20 @@ def test_json_holds_the_errors_of_the_library(run, sphere, plane):
         assert row["pixels"] == scene.mask.sum()
         assert row["iterations"] == len(result.history)
         assert row["status"] == "converged"
+
+
+def test_one_of_several_cameras(run, plane, tmp_path):
+    camera = read_scene(plane).camera
+    assert isinstance(camera, Pinhole)
+    true = f"{camera.fx} {camera.fy} {camera.cx + 0.5} {camera.cy + 0.5}"
+    path = tmp_path / "cameras.txt"
+    path.write_text(f"1 PINHOLE 32 24 500 500 16 12\n2 PINHOLE 32 24 {true}\n")
+    options = ("--camera", path, "--json", *ONE_THREAD)
+    assert "2 cameras that differ: 1, 2" in run("evaluate", plane, "--camera", path).error()
+    wrong, right = (
+        run("evaluate", plane, "--which", which, *options).json()[0]["re_percent"] for which in "12"
+    )
+    assert right < 1e-3 < wrong
 
 
 def test_orthographic_camera_is_aligned_by_a_shift(run, plane):

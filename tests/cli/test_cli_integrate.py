@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import inspect
+import json
 from importlib.metadata import PackageNotFoundError
 
 import numpy as np
@@ -96,12 +98,11 @@ def test_report_of_a_library_that_has_another_name(run, plane, out, monkeypatch,
 
 def test_json_alone_on_stdout(run, sphere, out, read_report):
     ended = run("integrate", sphere, "-o", out, "--json", *ONE_THREAD)
-    printed = ended.json()
-    assert printed.pop("files") == [
-        str(out / name)
-        for name in ("depth.npy", "mesh.ply", "preview.png", "camera.json", "report.json")
-    ]
-    assert printed == read_report(out)
+    printed, stored = ended.json(), read_report(out)
+    names = ["depth.npy", "mesh.ply", "preview.png", "camera.json", "report.json"]
+    assert stored.pop("files") == names, "a folder may be moved"
+    assert printed.pop("files") == [str(out / name) for name in names]
+    assert printed == stored
     assert ended.lines("note: ")
 
 
@@ -141,6 +142,88 @@ def test_second_run_replaces_the_first(run, sphere, out, read_report):
         run("integrate", sphere, "-o", out, "--max-iterations", iterations, *ONE_THREAD)
         assert len(read_report(out)["history"]) == iterations
     assert len(list(out.iterdir())) == 5
+
+
+# What an earlier run has left behind
+
+
+@pytest.fixture
+def no_preview(monkeypatch):
+    """Leave out the picture, which takes most of the time of a small run."""
+    monkeypatch.setattr("rayrelief.viewer.preview.write_preview", lambda *_, **__: None)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.usefixtures("no_preview")
+def test_files_of_an_earlier_run_do_not_stay_beside_those_of_the_next(run, plane, out):
+    rays = out.parent / "rays_in.npy"
+    np.save(rays, read_scene(plane).camera.rays(24, 32))
+    formats = ("--depth-format", "npy,exr", "--mesh-format", "stl")
+    first = run("integrate", plane, "-o", out, *formats, *ONE_THREAD)
+    assert first.code == 0
+    assert "removed" not in first.err
+    others = {"notes.txt": b"mine", "depth.tif": b"mine too", "K.txt": b"1 0 0"}
+    for name, content in others.items():
+        (out / name).write_bytes(content)
+
+    second = run("integrate", plane, "-o", out, "--camera", rays, *BARE)
+    assert {*contents(out)} == {*others, "rays.npy", "report.json"}
+    assert others.items() <= contents(out).items()
+    gone = ("depth.npy", "depth.exr", "mesh.stl", "camera.json")
+    removed = [line for line in second.lines("note: ") if "removed" in line]
+    assert removed == [
+        f"note: removed {out / name}, which an earlier run had written" for name in gone
+    ]
+
+    run("integrate", plane, "-o", out, *BARE)
+    assert {*contents(out)} == {*others, "camera.json", "report.json"}
+
+
+TAMPERED = [
+    {"files": ["depth.npy"]},
+    {"rayrelief": "0.1.0"},
+    {"rayrelief": "0.1.0", "files": "depth.npy"},
+    {"rayrelief": "0.1.0", "files": {"depth.npy": 1}},
+    {"rayrelief": "0.1.0", "files": [5, None, ["depth.npy"], "", ".", "..", "notes.txt"]},
+    {"rayrelief": "0.1.0", "files": ["../depth.npy", "deeper/depth.npy", "./depth.npy"]},
+    {"rayrelief": "0.1.0", "files": ["deeper", "mesh.obj", "DEPTH.NPY", "depth.npy\n", "depth"]},
+    ["depth.npy"],
+]
+
+
+@pytest.mark.usefixtures("no_preview")
+@pytest.mark.parametrize("report", [*map(json.dumps, TAMPERED), "{", "[" * 100_000, "\udcff"])
+def test_nothing_is_removed_that_no_report_of_a_run_lists(run, plane, out, report):
+    (out / "deeper").mkdir(parents=True)
+    mine = [out / name for name in ("depth.npy", "notes.txt", "deeper/depth.npy", "../depth.npy")]
+    for path in mine:
+        path.write_text("mine")
+    (out / "report.json").write_bytes(report.encode(errors="surrogateescape"))
+    ended = run("integrate", plane, "-o", out, *BARE)
+    assert ended.code == 0
+    assert [path.read_text() for path in mine] == ["mine"] * 4
+    assert "removed" not in ended.err
+
+
+@pytest.mark.usefixtures("no_preview")
+def test_nothing_is_removed_before_all_is_written(run, plane, out, monkeypatch):
+    run("integrate", plane, "-o", out, *BARE)
+    before = contents(out)
+    np.save(out.parent / "rays_in.npy", read_scene(plane).camera.rays(24, 32))
+
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("rayrelief.cameras.calibration.write_camera", fail)
+    ended = run("integrate", plane, "-o", out, "--camera", out.parent / "rays_in.npy", *BARE)
+    assert ended.code == 1
+    assert contents(out) == before
+
+
+# More of the input
 
 
 def test_mask_option_goes_before_the_folder(run, sphere, out):

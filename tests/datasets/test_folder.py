@@ -44,6 +44,13 @@ def folder(tmp_path):
     return folder
 
 
+def test_matrix_as_an_array_is_found_too(folder):
+    expected = read_scene(folder).camera
+    np.save(folder / "K.npy", np.loadtxt(folder / "K.txt"))
+    (folder / "K.txt").unlink()
+    assert read_scene(folder).camera == expected
+
+
 def test_whole_folder(folder):
     scene = read_scene(folder)
     np.testing.assert_allclose(scene.normals, dome(), atol=2e-5)

@@ -10,12 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from rayrelief.cameras.distortion import RationalDistortion
+from rayrelief.cameras.homography import through_homography
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
-
-# Beyond this the two sides of a tilted sensor's horizon are not told apart by pixels.
-FARTHEST = 1e8
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class BrownConrady(PlaneCamera):
     def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Directions (n, 3) with z = 1 of points (n,) of the sensor; NaN where no point reaches."""
         if self.tilt is not None:
-            x, y = _transform(np.linalg.inv(self.tilt).astype(np.float64), x, y)
+            x, y = through_homography(np.linalg.inv(self.tilt).astype(np.float64), x, y)
         x, y = self.distortion.undistort(x, y)
         return np.stack((x, y, np.ones_like(x)), axis=1)
 
@@ -104,17 +102,4 @@ class BrownConrady(PlaneCamera):
         """Points (n,) of the sensor; NaN behind the camera and past the fold."""
         z = np.where(points[:, 2] > 0, points[:, 2], np.nan)
         x, y = self.distortion.distort_seen(points[:, 0] / z, points[:, 1] / z)
-        return (x, y) if self.tilt is None else _transform(self.tilt, x, y)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _transform(
-    homography: FloatArray, x: FloatArray, y: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Points (n,) after a homography; NaN from its two horizons on.
-
-    At one of them the sensor goes to infinity; to the other one comes what is distorted to there.
-    """
-    u, v, w = homography @ np.stack((x, y, np.ones_like(x)))
-    w = np.where((w > 1 / FARTHEST) & (w < FARTHEST), w, np.nan)
-    return u / w, v / w
+        return (x, y) if self.tilt is None else through_homography(self.tilt, x, y)

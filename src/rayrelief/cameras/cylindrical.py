@@ -10,6 +10,7 @@ import numpy as np
 
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
+from rayrelief.errors import CameraError
 
 # Pixels between the width of an image and a whole turn that are still the same.
 TURN_TOLERANCE = 0.01
@@ -23,6 +24,11 @@ class Cylindrical(PlaneCamera):
     """
 
     panoramic: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.size is not None:
+            check_turn(self.size[0], self.fx)
 
     @classmethod
     def full(cls, height: int, width: int) -> Self:
@@ -58,6 +64,18 @@ def longitude(camera: PlaneCamera, points: FloatArray, y: FloatArray) -> FloatAr
     angle = np.where((x == 0) & (z == 0), middle, np.arctan2(x, z))
     angle = np.where(np.isfinite(points).all(axis=1), angle, np.nan)
     return angle + 2 * math.pi * np.rint((middle - angle) / (2 * math.pi))
+
+
+def check_turn(pixels: int, per_radian: float) -> None:
+    """Raise CameraError for an image that shows a direction again further around."""
+    if pixels - 1 > 2 * math.pi * per_radian - TURN_TOLERANCE:
+        raise CameraError(
+            f"{pixels} pixels around the axis at {per_radian:g} pixels per radian, which are "
+            f"{math.degrees(pixels / per_radian):.6g} degrees",
+            expected="a turn at most, so that no two pixels see the same",
+            remedy=f"Check the focal length, {pixels / (2 * math.pi):.6g} for a whole turn; an "
+            "image that ends as it begins is cut to a turn first",
+        )
 
 
 def spans_a_turn(camera: PlaneCamera, width: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -119,9 +119,7 @@ class LensDistortion:
     @cached_property
     def branch(self) -> Branch:
         """Points that are joined to the principal point without a fold."""
-        if any(self.tangential) or any(self.prism):
-            return find_branch(self.distort, FEWER_RADII, DIRECTIONS)
-        return find_branch(self.distort, RADII, 1)
+        return _branch_of(self)
 
     @cached_property
     def reach(self) -> float:
@@ -180,6 +178,14 @@ class RationalDistortion(LensDistortion):
         s4: float = 0.0,
     ) -> None:
         super().__init__((k1, k2, k3), (k4, k5, k6), (p1, p2), (s1, s2, s3, s4))
+
+
+@lru_cache(maxsize=16)
+def _branch_of(distortion: LensDistortion) -> Branch:
+    """Branch of a distortion: found once for a camera and all that are cut or scaled from it."""
+    if any(distortion.tangential) or any(distortion.prism):
+        return find_branch(distortion.distort, FEWER_RADII, DIRECTIONS)
+    return find_branch(distortion.distort, RADII, 1)
 
 
 def _series(coefficients: tuple[float, ...], r2: FloatArray) -> tuple[FloatArray, FloatArray]:

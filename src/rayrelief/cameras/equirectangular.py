@@ -1,14 +1,15 @@
-"""Equirectangular: the panorama of longitude and latitude, up to 360 by 180 degrees."""
+"""Equirectangular: panoramas of longitude and latitude, up to 360 by 180 degrees."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
 
-from rayrelief.cameras.cylindrical import longitude, spans_a_turn
+from rayrelief.cameras.cylindrical import check_turn, longitude, spans_a_turn
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.radial import up_to
 from rayrelief.conventions import FloatArray
@@ -23,6 +24,11 @@ class Equirectangular(PlaneCamera):
     """
 
     panoramic: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.size is not None:
+            check_turn(self.size[0], self.fx)
 
     @classmethod
     def full(cls, height: int, width: int) -> Self:
@@ -47,3 +53,29 @@ class Equirectangular(PlaneCamera):
         nowhere = (across == 0) & (points[:, 1] == 0)
         y = np.where(nowhere, np.nan, np.arctan2(points[:, 1], across))
         return longitude(self, points, y), y
+
+
+@dataclass(frozen=True)
+class TransverseEquirectangular(PlaneCamera):
+    """Panorama with x = latitude and y = longitude in radians, right and down from the z axis.
+
+    The poles are to the left and right: fx and fy are in pixels per radian, rows continue around
+    the sphere without end, and columns end at the rays (-1, 0, 0) and (1, 0, 0).
+    """
+
+    panoramic: ClassVar[bool] = True
+
+    @cached_property
+    def _upright(self) -> Equirectangular:
+        """The panorama with x and y swapped, on its plane and in space."""
+        size = None if self.size is None else (self.size[1], self.size[0])
+        return Equirectangular(self.fy, self.fx, self.cy, self.cx, size=size)
+
+    def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Unit directions (n, 3) of points (n,); NaN past the poles."""
+        return self._upright.from_plane(y, x)[:, [1, 0, 2]]
+
+    def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Latitude and longitude (n,) of points (n, 3); NaN for the origin alone."""
+        y, x = self._upright.to_plane(points[:, [1, 0, 2]])
+        return x, y

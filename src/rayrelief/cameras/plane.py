@@ -66,7 +66,7 @@ class PlaneCamera(Camera):
     def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Directions (n, 3), of any length, of points (n,) of the plane; NaN where there is none.
 
-        The direction of the point (0, 0) is that of the z axis.
+        The direction of the point (0, 0) is that of the z axis, unless the lens has another one.
         """
 
     @abstractmethod

@@ -68,9 +68,15 @@ class View:
         total, count = np.zeros(depth.shape), np.zeros(depth.shape)
         for axis in (0, 1):
             step = np.linalg.norm(np.diff(self.rays, axis=axis), axis=-1)
-            for side in ((1, 0), (0, 1)):
-                padding = (side, (0, 0)) if axis == 0 else ((0, 0), side)
-                neighbour = np.pad(step, padding, constant_values=np.nan)
-                count += np.isfinite(neighbour)
-                total += np.nan_to_num(neighbour)
+            around = self._around(axis)
+            for neighbour in ((around, step), (step, around)):
+                length = np.concatenate(neighbour, axis=axis)
+                count += np.isfinite(length)
+                total += np.nan_to_num(length)
         return depth * total / np.maximum(count, 1)
+
+    def _around(self, axis: int) -> FloatArray:
+        """Step from the last to the first ray of an axis, (1, W) or (H, 1); NaN if not joined."""
+        first, last = np.take(self.rays, [0], axis), np.take(self.rays, [-1], axis)
+        step: FloatArray = np.linalg.norm(first - last, axis=-1)
+        return step if axis == 1 and self.wraps else np.full_like(step, np.nan)

@@ -76,6 +76,7 @@ def camera(
         if to is not None and write is None:
             raise typer.BadParameter("--to says the format of --write FILE, which is not given")
         request = Request(height, width, which, k_order.value)
+        options.check_words(path, which, k_order)
         if is_camera_text(path):
             if request.size is None:
                 raise typer.BadParameter("a camera in words needs --width and --height")

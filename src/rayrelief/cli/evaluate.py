@@ -18,6 +18,7 @@ def evaluate(
     convention: options.Convention = None,
     camera: options.CameraText = None,
     fov: options.Fov = None,
+    which: options.Which = None,
     k_order: options.KOrder = options.KOrderName.AUTO,
     method: options.MethodOption = options.MethodName.RAY_PLANE,
     published: options.Published = False,
@@ -44,7 +45,8 @@ def evaluate(
         )
         reading = {
             "convention": None if convention is None else convention.value,
-            "camera": options.camera_text(camera, fov),
+            "camera": options.camera_text(camera, fov, which, k_order),
+            "which": which,
             "k_order": k_order.value,
         }
         rows = []

@@ -73,7 +73,7 @@ def integrate(
             midpoint=midpoint,
             outlier_threshold=outlier_threshold,
         )
-        camera_words = options.camera_text(camera, fov)
+        camera_words = options.camera_text(camera, fov, which, k_order)
         with quiet_libraries():
             scene = read_scene(
                 path,

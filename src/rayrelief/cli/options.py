@@ -92,7 +92,9 @@ Which = Annotated[
         rich_help_panel=_INPUT,
     ),
 ]
-KOrder = Annotated[KOrderName, typer.Option(help="Order of a K.txt.", rich_help_panel=_INPUT)]
+KOrder = Annotated[
+    KOrderName, typer.Option(help="Order of a K.txt or K.npy.", rich_help_panel=_INPUT)
+]
 
 MethodOption = Annotated[
     MethodName, typer.Option("--method", help="Which method.", rich_help_panel=_METHOD)
@@ -146,11 +148,28 @@ Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by 
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON on stdout.")]
 
 
-def camera_text(camera: str | None, fov: float | None) -> str | None:
-    """One description of the camera out of two options."""
+def camera_text(
+    camera: str | None, fov: float | None, which: str | None, k_order: KOrderName
+) -> str | None:
+    """One description of the camera out of two options, after a look at those that go with it."""
     if camera is not None and fov is not None:
         raise typer.BadParameter("give either --camera or --fov, not both")
-    return camera if fov is None else f"fov:{fov}"
+    text = camera if fov is None else f"fov:{fov}"
+    if text is not None:
+        check_words(text, which, k_order)
+    return text
+
+
+def check_words(camera: str, which: str | None, k_order: KOrderName) -> None:
+    """Raise BadParameter for an option about calibration files beside a camera in words."""
+    from rayrelief.cameras.calibration import is_camera_text
+
+    given = {"--which": which is not None, "--k-order": k_order is not KOrderName.AUTO}
+    options = " and ".join(option for option, is_given in given.items() if is_given)
+    if options and is_camera_text(camera):
+        raise typer.BadParameter(
+            f"{options} cannot be used with the camera {camera!r}, only with a calibration file"
+        )
 
 
 def build_method(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 from dataclasses import asdict, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,18 @@ from rayrelief.evaluation.metrics import DepthErrors
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
+# What a run writes: nothing else is removed, whatever a report says.
+RESULT = re.compile(r"(depth|mesh|preview|camera|rays)\.[a-z]+")
+
 LIBRARIES = ("numpy", "scipy", "numba", "opencv-python-headless", "OpenEXR", "trimesh")
 
 
 def build_report(
-    scene: Scene, result: Integration, seconds: dict[str, float], errors: DepthErrors | None
+    scene: Scene,
+    result: Integration,
+    seconds: dict[str, float],
+    errors: DepthErrors | None,
+    files: list[str],
 ) -> dict[str, Any]:
     """Collect everything that is needed to understand and repeat a run."""
     return {
@@ -46,6 +55,7 @@ def build_report(
         "components": list(result.components.sizes),
         "mean_angle_degrees": result.mean_angle(),
         "errors": None if errors is None else plain(errors),
+        "files": files,
         "seconds": seconds,
         "history": [asdict(iteration) for iteration in result.history],
         "versions": {
@@ -54,6 +64,17 @@ def build_report(
             **{name: _version(name) for name in LIBRARIES},
         },
     }
+
+
+def earlier_files(path: Path) -> list[str]:
+    """Names of results that the report of an earlier run lists; none without such a report."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    listed = report.get("files") if isinstance(report, dict) and "rayrelief" in report else None
+    names = listed if isinstance(listed, list) else []
+    return [name for name in names if isinstance(name, str) and RESULT.fullmatch(name)]
 
 
 def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:

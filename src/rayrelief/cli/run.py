@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from rayrelief.cli.console import EXIT_FAILED, progress, say
-from rayrelief.cli.report import build_report, to_json
+from rayrelief.cli.report import build_report, earlier_files, to_json
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.estimate import check_memory
@@ -48,10 +48,11 @@ def run_and_write(
     began = time.perf_counter()
     written = _write_files(result, truth, out, depth_formats, mesh_formats)
     seconds["write"] = time.perf_counter() - began
-    report = build_report(scene, result, seconds, errors)
     path = out / "report.json"
-    _write_text(path, to_json(report))
     written.append(path)
+    _remove_stale(out, written)
+    report = build_report(scene, result, seconds, errors, [each.name for each in written])
+    _write_text(path, to_json(report))
     if as_json:
         typer.echo(to_json(report | {"files": [str(p) for p in written]}))
     else:
@@ -143,6 +144,18 @@ def _write_files(
     written.append(out / ("rays.npy" if isinstance(result.camera, RayMap) else "camera.json"))
     write_camera(written[-1], result.camera)
     return written
+
+
+def _remove_stale(out: Path, written: list[Path]) -> None:
+    """Remove what the report of an earlier run lists and this one did not write.
+
+    A camera or a depth of the earlier surface would pass for that of the new one.
+    """
+    for name in earlier_files(out / "report.json"):
+        path = out / name
+        if path not in written and path.is_file():
+            path.unlink()
+            say(f"note: removed {path}, which an earlier run had written")
 
 
 def _write_text(path: Path, text: str) -> None:

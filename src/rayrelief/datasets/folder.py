@@ -29,7 +29,7 @@ NORMAL_NAMES = (
     "Normal_gt.mat",
     "Normal_gt.png",
 )
-CAMERA_NAMES = ("camera.json", "K.txt")
+CAMERA_NAMES = ("camera.json", "K.txt", "K.npy")
 DEPTH_NAMES = ("depth_gt.npz", "depth_gt.npy", "depth_gt.exr")
 MASK_NAME = "mask.png"
 

@@ -13,19 +13,34 @@ import pytest
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import blender
 from rayrelief.cameras.calibration.reading import Request
+from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equidistant, Equisolid
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
 from rayrelief.errors import FileError
 from reference import calibrations as files
 
 WIDE, HIGH, SQUARE = (640, 480), (480, 640), (480, 480)
+TURN = 6.2831854820251465  # 2 pi in single precision
+# Of a new camera in Blender, whose numbers are of single precision.
+POLYNOMIAL: dict[str, Any] = {
+    "fisheye_polynomial_k0": -1.1735143720090855e-05,
+    "fisheye_polynomial_k1": -0.019988737627863884,
+    "fisheye_polynomial_k2": -3.3525322592811337e-06,
+    "fisheye_polynomial_k3": 3.099275204470847e-06,
+    "fisheye_polynomial_k4": -2.606464558709945e-08,
+}
 
 
 def blender_settings(size: tuple[int, int] = WIDE, **entries: Any) -> str:
     usual = {"lens": 50, "sensor_width": 40, "sensor_height": 25}
     return json.dumps({"resolution_x": size[0], "resolution_y": size[1]} | usual | entries)
+
+
+def panorama(kind: str, size: tuple[int, int] = WIDE, **entries: Any) -> str:
+    return blender_settings(size, type="PANO", panorama_type=kind, **entries)
 
 
 def test_settings_as_blender_has_them(tmp_path: Path) -> None:
@@ -86,11 +101,66 @@ def test_settings_as_blender_has_them(tmp_path: Path) -> None:
             ),
             Equidistant(160, 160, 239.5, 239.5, size=SQUARE, widest=1.5),
         ),
+        # A part of the sphere: from the axis to 1 radian right, from 0.25 below to 0.75 above.
         (
-            blender_settings(
-                type="PANO", panorama_type="FISHEYE_EQUISOLID", fisheye_lens=10, fisheye_fov=3
+            panorama(
+                "EQUIRECTANGULAR",
+                longitude_min=0,
+                longitude_max=1,
+                latitude_min=-0.25,
+                latitude_max=0.75,
             ),
+            Equirectangular(640, 480, -0.5, 359.5, size=WIDE),
+        ),
+        (
+            panorama("EQUIRECTANGULAR", latitude_min=0, latitude_max=1.5707963705062866),
+            Equirectangular(320 / math.pi, 960 / math.pi, 319.5, 479.5, size=WIDE),
+        ),
+        (panorama("CENTRAL_CYLINDRICAL"), Cylindrical(320 / math.pi, 240, 319.5, 239.5, size=WIDE)),
+        (
+            panorama(
+                "CENTRAL_CYLINDRICAL",
+                central_cylindrical_range_u_min=-1,
+                central_cylindrical_range_u_max=3,
+                central_cylindrical_range_v_min=-3,
+                central_cylindrical_range_v_max=5,
+                central_cylindrical_radius=2,
+            ),
+            Cylindrical(160, 120, 159.5, 299.5, size=WIDE),
+        ),
+        # The circle is stretched to an ellipse that fills the image, of whatever pixels.
+        (
+            panorama("FISHEYE_EQUIDISTANT", fisheye_fov=4, pixel_aspect_y=2),
+            Equidistant(160, 120, 319.5, 239.5, size=WIDE, widest=2),
+        ),
+        (
+            panorama("FISHEYE_EQUIDISTANT", fisheye_fov=TURN),
+            Equidistant(640 / TURN, 480 / TURN, 319.5, 239.5, size=WIDE, widest=math.pi),
+        ),
+        (
+            panorama("FISHEYE_EQUISOLID", fisheye_lens=10, fisheye_fov=3),
             Equisolid(160, 160, 319.5, 239.5, size=WIDE, widest=1.5),
+        ),
+        # 640 pixels are 40 mm: the radius is in millimetres, and the sign is the other one.
+        (
+            panorama("FISHEYE_LENS_POLYNOMIAL", fisheye_fov=3, **POLYNOMIAL),
+            PolynomialFisheye(
+                *(16, 16, 319.5, 239.5, *(-k for k in POLYNOMIAL.values())), size=WIDE, widest=1.5
+            ),
+        ),
+        (
+            panorama(
+                "FISHEYE_LENS_POLYNOMIAL",
+                sensor_fit="VERTICAL",
+                fisheye_fov=3,
+                pixel_aspect_x=2,
+                **POLYNOMIAL,
+            ),
+            PolynomialFisheye(
+                *(9.6, 19.2, 319.5, 239.5, *(-k for k in POLYNOMIAL.values())),
+                size=WIDE,
+                widest=1.5,
+            ),
         ),
     ],
 )
@@ -116,6 +186,48 @@ def test_cycles_renders_nothing_beyond_the_field_of_view(tmp_path: Path, kind: s
     seen = np.isfinite(unit).all(axis=2)
     assert not seen.all()
     assert np.arccos(unit[seen, 2]).max() == pytest.approx(1.5, abs=0.01)
+
+
+def on_sphere(longitude: float, latitude: float) -> tuple[float, float, float]:
+    """Direction to the right, up and forward."""
+    across = math.cos(latitude)
+    return across * math.sin(longitude), math.sin(latitude), across * math.cos(longitude)
+
+
+def off_axis(x: float, y: float, angle: float) -> tuple[float, float, float]:
+    """Direction at an angle off the axis, towards (x, y), to the right, up and forward."""
+    across = math.sin(angle) / math.hypot(x, y)
+    return across * x, across * y, math.cos(angle)
+
+
+@pytest.mark.parametrize(("u", "v"), [(0.5, 0.75), (0.3, 0.45), (0.62, 0.39)])
+def test_rays_are_those_of_cycles(tmp_path: Path, u: float, v: float) -> None:
+    """In fractions of the image from its lower left corner, as the formulas of Cycles are."""
+    lens = {"fisheye_fov": 3.5, "fisheye_lens": 12, **POLYNOMIAL}
+    sector: dict[str, Any] = {
+        "longitude_min": -1,
+        "longitude_max": 2,
+        "latitude_min": -0.5,
+        "latitude_max": 1,
+    }
+    sector |= {"central_cylindrical_range_v_min": -0.5, "central_cylindrical_radius": 1.5}
+    x, y = u - 0.5, v - 0.5
+    turn = 2 * math.pi * x
+    # Higher than wide, in pixels that are higher than wide: AUTO fits 40 mm to the height.
+    across, up = x * 40 * 640 / 720, y * 40
+    r = math.hypot(across, up)
+    polynomial = -sum(k * r**power for power, k in enumerate(POLYNOMIAL.values()))
+    for kind, expected in {
+        "EQUIRECTANGULAR": on_sphere(-1 + 3 * u, -0.5 + 1.5 * v),
+        "CENTRAL_CYLINDRICAL": (math.sin(turn), (-0.5 + 1.5 * v) / 1.5, math.cos(turn)),
+        "FISHEYE_EQUIDISTANT": off_axis(x, y, 3.5 * math.hypot(x, y)),
+        "FISHEYE_EQUISOLID": off_axis(across, up, 2 * math.asin(r / 24)),
+        "FISHEYE_LENS_POLYNOMIAL": off_axis(across, up, polynomial),
+    }.items():
+        text = panorama(kind, pixel_aspect_y=1.5, **lens, **sector)
+        camera = files.read(blender, tmp_path, text).camera
+        ray = camera.directions(np.array([640 * u - 0.5, 480 * (1 - v) - 0.5]))
+        np.testing.assert_allclose(ray * (1, -1, 1), expected, rtol=1e-9, atol=1e-12, err_msg=kind)
 
 
 def test_a_bop_camera_keeps_its_matrix(tmp_path: Path) -> None:
@@ -157,17 +269,51 @@ def test_a_bop_scene_has_a_camera_for_every_image(tmp_path: Path) -> None:
             blender_settings(type="PANO", panorama_type="MIRRORBALL"),
             "is 'MIRRORBALL'; expected one",
         ),
+        (panorama("EQUIRECTANGULAR", latitude_min=-2), "latitude_min is -2; expected an angle up"),
         (
-            blender_settings(type="PANO", panorama_type="EQUIRECTANGULAR", latitude_min=0),
-            "latitude_min is 0; expected -1.5708: the whole sphere",
+            panorama("EQUIRECTANGULAR", latitude_min=1, latitude_max=1),
+            "latitude_max is 1; expected a number above latitude_min, which is 1",
+        ),
+        (
+            panorama("EQUIRECTANGULAR", longitude_min=2, longitude_max=1),
+            "longitude_max is 1; expected a number above longitude_min, which is 2",
+        ),
+        (
+            panorama("EQUIRECTANGULAR", longitude_min=-4),
+            "longitude_max is 3.14159; expected at most 2 pi above longitude_min, which is -4",
+        ),
+        (panorama("EQUIRECTANGULAR", longitude_min="west"), "longitude_min is 'west'; expected"),
+        (
+            panorama("CENTRAL_CYLINDRICAL", central_cylindrical_radius=0),
+            "focal lengths fx = 101.8.*, fy = 0.0",
+        ),
+        (
+            panorama("CENTRAL_CYLINDRICAL", central_cylindrical_range_v_min=1),
+            "central_cylindrical_range_v_max is 1; expected a number above",
+        ),
+        (
+            panorama("CENTRAL_CYLINDRICAL", central_cylindrical_range_u_max=7),
+            "central_cylindrical_range_u_max is 7; expected at most 2 pi above",
+        ),
+        (
+            panorama("FISHEYE_LENS_POLYNOMIAL", fisheye_fov=3),
+            "fisheye_polynomial_k0 is missing",
+        ),
+        (
+            panorama(
+                "FISHEYE_LENS_POLYNOMIAL",
+                fisheye_fov=3,
+                **(POLYNOMIAL | {"fisheye_polynomial_k1": 0.02}),
+            ),
+            "fisheye_polynomial_k1 is 0.02; expected a negative number",
+        ),
+        (
+            panorama("FISHEYE_LENS_POLYNOMIAL", fisheye_fov=3, sensor_width=0, **POLYNOMIAL),
+            "sensor_width is 0; expected a length",
         ),
         (
             blender_settings(type="PANO", panorama_type="EQUIRECTANGULAR", shift_x=0.1),
             "shift_x is 0.1; expected 0 for a panorama",
-        ),
-        (
-            blender_settings(type="PANO", panorama_type="FISHEYE_EQUIDISTANT", fisheye_fov=3),
-            "expected a square image of square pixels",
         ),
         (
             blender_settings(

@@ -150,7 +150,7 @@ def test_the_simplest_model_is_written(tmp_path: Path, camera: Camera, line: str
         BrownConrady(500, 500, 320, 240, s1=0.1, size=SIZE),
         BrownConrady(500, 500, 320, 240, k1=0.1, tilt_x=0.1, size=SIZE),
         Stereographic(500, 500, 320, 240, size=SIZE),
-        Equirectangular(100, 100, 320, 240, size=SIZE),
+        Equirectangular(110, 110, 320, 240, size=SIZE),
         Orthographic(),
     ],
     ids=repr,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration import meshroom
 from rayrelief.cameras.calibration.reading import Request
+from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.field_of_view import FieldOfView
+from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError
@@ -67,6 +71,15 @@ def test_a_file_of_meshroom(tmp_path: Path) -> None:
             {"distortionType": "fisheye1", "distortionParams": [0.9]},
             FieldOfView(*LENS, 0.9, size=SIZE),
         ),
+        # The radial factor is divided by what it is at the radius 1.
+        (
+            {"distortionType": "radialk3pt", "distortionParams": [0.125, 0.25, -0.125]},
+            BrownConrady(400, 400, 322.5, 239, 0.125, 0.25, k3=-0.125, size=SIZE),
+        ),
+        (
+            {"type": "equirectangular", "distortionType": "none"},
+            Equirectangular(*LENS, size=SIZE),
+        ),
         ({"type": "radial1", "distortionParams": [0.1]}, BrownConrady(*LENS, 0.1, size=SIZE)),
         (
             {"type": "radial3", "distortionParams": [0.1, 0.2, 0.3]},
@@ -80,6 +93,67 @@ def test_a_file_of_meshroom(tmp_path: Path) -> None:
 )
 def test_every_model(tmp_path: Path, entries: dict[str, Any], camera: Camera) -> None:
     assert files.read(meshroom, tmp_path, scene(intrinsic(**entries))).camera == camera
+
+
+# The shorter side of the sensor, 16 mm, over 32 mm of focal length: a circle of 0.5 radians, and
+# the distortion is one of parts of its radius. A radian is four of them.
+FISHEYE = {
+    **{"type": "equidistant", "focalLength": "32", "sensorHeight": "16"},
+    **{"fisheyeCircleCenterX": "320", "fisheyeCircleCenterY": "240", "fisheyeCircleRadius": "200"},
+}
+
+
+@pytest.mark.parametrize(
+    ("entries", "camera"),
+    [
+        ({}, Equidistant(800, 800, 322.5, 239, size=SIZE)),
+        ({"distortionType": "none"}, Equidistant(800, 800, 322.5, 239, size=SIZE)),
+        # Two focal lengths are not for a fisheye of AliceVision.
+        ({"pixelRatio": "2"}, Equidistant(800, 800, 322.5, 239, size=SIZE)),
+        (
+            {"distortionType": "radialk1", "distortionParams": [0.5]},
+            KannalaBrandt(800, 800, 322.5, 239, 8, size=SIZE),
+        ),
+        (
+            {"distortionType": "radialk3", "distortionParams": [0.5, 0.25, -0.125]},
+            KannalaBrandt(800, 800, 322.5, 239, 8, 64, -512, size=SIZE),
+        ),
+        (
+            {"distortionType": "radialk3pt", "distortionParams": [0.125, 0.25, -0.125]},
+            KannalaBrandt(640, 640, 322.5, 239, 2, 64, -512, size=SIZE),
+        ),
+        (
+            {"type": "equidistant_r3", "distortionParams": [0.125, 0.25, -0.125]},
+            KannalaBrandt(640, 640, 322.5, 239, 2, 64, -512, size=SIZE),
+        ),
+    ],
+)
+def test_every_fisheye_with_a_circle(
+    tmp_path: Path, entries: dict[str, Any], camera: Camera
+) -> None:
+    reading = files.read(meshroom, tmp_path, scene(intrinsic(**(FISHEYE | entries))))
+    assert reading.camera == camera
+    assert any("fisheye circle of the file was not applied" in note for note in reading.notes)
+
+
+@pytest.mark.parametrize(("width", "height"), [(640, 480), (480, 640)])
+@pytest.mark.parametrize("distortion", ["radialk3", "radialk3pt"])
+def test_a_fisheye_projects_by_the_formula_of_alicevision(
+    tmp_path: Path, distortion: str, width: int, height: int
+) -> None:
+    k = (-0.05, 0.02, -0.004)
+    sides = {"width": width, "height": height, "sensorWidth": "36", "sensorHeight": "24"}
+    lens = {"focalLength": "11", "distortionType": distortion, "distortionParams": k}
+    camera = files.read(meshroom, tmp_path, scene(intrinsic(**(FISHEYE | sides | lens)))).camera
+    point = np.array([0.5, -0.3, 0.2])
+    focal_length = 11 / 36 * width * 36 / max(width, height)  # in millimetres
+    radius = math.atan2(math.hypot(0.5, 0.3), 0.2) / (0.5 * 24 / focal_length)
+    factor = 1 + sum(each * radius ** (2 * power) for power, each in enumerate(k, 1))
+    if distortion == "radialk3pt":
+        factor /= 1 + sum(k)
+    middle = (width / 2 + 2.5, height / 2 - 1)
+    expected = point[:2] / math.hypot(0.5, 0.3) * radius * factor * 200 + middle
+    np.testing.assert_allclose(camera.project(point), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -139,10 +213,43 @@ def test_one_of_several_is_chosen_by_its_id(tmp_path: Path) -> None:
         (scene(intrinsic(sensorWidth="0")), "sensorWidth is 0; expected a positive number"),
         (scene(intrinsic(pixelRatio="-1")), "pixelRatio is -1; expected a positive number"),
         (scene(intrinsic(principalPoint=["1"])), "principalPoint holds 1 values; expected 2"),
-        (scene(intrinsic(type="equidistant")), "type is 'equidistant'; expected one of pinhole"),
+        (scene(intrinsic(type="mirror")), "type is 'mirror'; expected one of pinhole, radial1"),
+        (scene(intrinsic(type="equidistant")), "sensorHeight is missing"),
+        (
+            scene(intrinsic(**(FISHEYE | {"fisheyeCircleRadius": "0"}))),
+            "fisheyeCircleRadius is 0; expected a positive number",
+        ),
+        (
+            scene(intrinsic(**(FISHEYE | {"fisheyeCircleRadius": "drop"}))),
+            "fisheyeCircleRadius is missing",
+        ),
+        (
+            scene(
+                intrinsic(
+                    **(FISHEYE | {"focalLength": "1e300", "distortionType": "radialk3"}),
+                    distortionParams=[0, 0, 1],
+                )
+            ),
+            "intrinsicId 1, holds",
+        ),
+        (
+            scene(intrinsic(**FISHEYE, distortionType="brown")),
+            "distortionType is 'brown' for the type 'equidistant'; expected one of none, radialk1",
+        ),
+        (
+            scene(intrinsic(type="equirectangular", distortionType="radialk1")),
+            "'radialk1' for the type 'equirectangular'; expected one of none",
+        ),
         (scene(intrinsic(type="3deanamorphic4")), "type is '3deanamorphic4'"),
-        (scene(intrinsic(type="equidistant", distortionType="none")), "expected pinhole beside"),
-        (scene(intrinsic(distortionType="radialk3pt")), "distortionType is 'radialk3pt'"),
+        (
+            scene(intrinsic(type="radial1", distortionType="none")),
+            "type is 'radial1'; expected one of pinhole, equidistant, equirectangular",
+        ),
+        (scene(intrinsic(distortionType="3deradial4")), "distortionType is '3deradial4' for"),
+        (
+            scene(intrinsic(distortionType="radialk3pt", distortionParams=[-1, 0.5, -0.75])),
+            "distortionParams has 1 .* k3 = -0.25; expected a positive factor at the radius 1",
+        ),
         (
             scene(intrinsic(distortionType="none", undistortionType="3declassicld")),
             "undistortionType is '3declassicld'; expected none",

@@ -12,15 +12,23 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration import metashape
 from rayrelief.cameras.calibration.reading import Request
+from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equisolid
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
+from rayrelief.cameras.metashape_lens import (
+    MetashapeEquidistant,
+    MetashapeEquisolid,
+    MetashapeFrame,
+)
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.thin_prism_fisheye import ThinPrismFisheye
+from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError
 from reference import calibrations as files
 
 SIZE = (640, 480)
+CENTRED = (500, 500, 319.5, 239.5)
 
 
 def calibration(kind: str = "frame", **values: object) -> str:
@@ -47,22 +55,64 @@ def test_an_exported_calibration(tmp_path: Path) -> None:
     assert any("OpenCV's p2 and p1" in note for note in reading.notes)
 
 
-def test_pixels_are_those_of_the_manual(tmp_path: Path) -> None:
-    camera = files.read(metashape, tmp_path, files.METASHAPE_CALIBRATION).camera
-    seed = np.random.SeedSequence().entropy
-    x, y = np.random.default_rng(seed).uniform(-0.4, 0.4, (2, 100))
-    f, cx, cy, b1, b2 = 1430.125, -24.25, 17.5, 0.5, -4.25
-    k1, k2, k3 = -0.118322055927498, 0.293632083518507, -0.01
-    p1, p2 = 0.000330080086304322, 0.00182154893322038
+LENS = {
+    **{"cx": -24.25, "cy": 17.5, "b1": 0.5, "b2": -4.25},
+    **{"k1": -0.11, "k2": 0.05, "k3": -0.01, "k4": 0.002},
+    **{"p1": 0.003, "p2": -0.002, "p3": 0.8, "p4": -0.3},
+}
+NO_GROWTH = LENS | {"p3": 0.0, "p4": 0.0}
+
+
+def manual_pixels(x: FloatArray, y: FloatArray, lens: dict[str, float]) -> FloatArray:
+    """Pixels (n, 2) of points of the undistorted plane, as the manual's formulas have them."""
+    k1, k2, k3, k4 = (lens[key] for key in ("k1", "k2", "k3", "k4"))
+    p1, p2, p3, p4 = (lens[key] for key in ("p1", "p2", "p3", "p4"))
     r2 = x**2 + y**2
-    radial = 1 + k1 * r2 + k2 * r2**2 + k3 * r2**3
-    xd = x * radial + p1 * (r2 + 2 * x**2) + 2 * p2 * x * y
-    yd = y * radial + p2 * (r2 + 2 * y**2) + 2 * p1 * x * y
-    u = 1920 * 0.5 + cx + xd * f + xd * b1 + yd * b2
-    v = 1080 * 0.5 + cy + yd * f
-    found = camera.project(np.stack((x, y, np.ones_like(x)), axis=1))
+    radial = 1 + k1 * r2 + k2 * r2**2 + k3 * r2**3 + k4 * r2**4
+    growth = 1 + p3 * r2 + p4 * r2**2
+    xd = x * radial + (p1 * (r2 + 2 * x**2) + 2 * p2 * x * y) * growth
+    yd = y * radial + (p2 * (r2 + 2 * y**2) + 2 * p1 * x * y) * growth
+    u = 640 * 0.5 + lens["cx"] + xd * 500 + xd * lens["b1"] + yd * lens["b2"]
+    v = 480 * 0.5 + lens["cy"] + yd * 500
+    return np.stack((u, v), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lens", "model"),
+    [
+        ("frame", LENS, MetashapeFrame),
+        ("frame", NO_GROWTH | {"k4": 0.0}, BrownConrady),
+        ("fisheye", LENS, MetashapeEquidistant),
+        ("equidistant_fisheye", LENS, MetashapeEquidistant),
+        ("equidistant_fisheye", NO_GROWTH, ThinPrismFisheye),
+        ("equisolid_fisheye", LENS, MetashapeEquisolid),
+    ],
+)
+def test_pixels_are_those_of_the_manual(
+    tmp_path: Path, kind: str, lens: dict[str, float], model: type[Camera]
+) -> None:
+    camera = files.read(metashape, tmp_path, calibration(kind, **lens)).camera
+    assert type(camera) is model
+    seed = np.random.SeedSequence().entropy
+    x, y = np.random.default_rng(seed).uniform(-0.7, 0.7, (2, 100))
+    points = np.stack((x, y, np.ones_like(x)), axis=1)
+    r = np.hypot(x, y)
+    angle = np.arctan(r)
+    radius = {"frame": r, "equisolid_fisheye": 2 * np.sin(angle / 2)}.get(kind, angle)
+    expected = manual_pixels(x * radius / r, y * radius / r, lens)
+    found = camera.project(points)
     # The manual's first pixel has its centre at (0.5, 0.5).
-    np.testing.assert_allclose(found + 0.5, np.stack((u, v), axis=1), atol=1e-9, err_msg=str(seed))
+    np.testing.assert_allclose(found + 0.5, expected, rtol=0, atol=1e-9, err_msg=str(seed))
+    rays = camera.directions(found)
+    np.testing.assert_allclose(rays / rays[:, 2:], points, rtol=0, atol=1e-9, err_msg=str(seed))
+
+
+def test_a_cylinder_has_azimuth_and_height(tmp_path: Path) -> None:
+    camera = files.read(metashape, tmp_path, calibration("cylindrical")).camera
+    x, y, z = 3.0, -0.7, -4.0
+    u = 640 * 0.5 + 500 * (math.pi - math.atan(3 / 4))
+    v = 480 * 0.5 + 500 * -0.7 / 5
+    np.testing.assert_allclose(camera.project([x, y, z]) + 0.5, (u, v), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +122,15 @@ def test_pixels_are_those_of_the_manual(tmp_path: Path) -> None:
         (calibration(b1=2, k4=0), Pinhole(502, 500, 319.5, 239.5, size=SIZE)),
         (calibration(k3=0.1), BrownConrady(500, 500, 319.5, 239.5, k3=0.1, size=SIZE)),
         (
+            calibration(k1=0.1, k2=0.2, k3=0.3, k4=0.4, p1=0.01, p2=0.02, b2=3),
+            MetashapeFrame(*CENTRED, 0.1, 0.2, 0.3, 0.4, 0.01, 0.02, skew=3, size=SIZE),
+        ),
+        (
+            calibration(p2=0.02, p3=0.5, p4=-0.25, b1=2),
+            MetashapeFrame(502, 500, 319.5, 239.5, p2=0.02, p3=0.5, p4=-0.25, size=SIZE),
+        ),
+        (calibration(k2=0.1, p3=0.5), BrownConrady(*CENTRED, k2=0.1, size=SIZE)),
+        (
             calibration("fisheye", cx=1, b2=3, k1=0.1, k2=0.2, k3=0.3, k4=0.4),
             KannalaBrandt(500, 500, 320.5, 239.5, 0.1, 0.2, 0.3, 0.4, skew=3, size=SIZE),
         ),
@@ -79,7 +138,20 @@ def test_pixels_are_those_of_the_manual(tmp_path: Path) -> None:
             calibration("equidistant_fisheye", k1=0.1, p1=0.01, p2=0.02),
             ThinPrismFisheye(500, 500, 319.5, 239.5, 0.1, 0, 0.02, 0.01, size=SIZE),
         ),
+        (
+            calibration("equidistant_fisheye", k4=0.1, p1=0.01, p2=0.02, p3=0.3, p4=0.4),
+            MetashapeEquidistant(*CENTRED, 0, 0, 0, 0.1, 0.01, 0.02, 0.3, 0.4, size=SIZE),
+        ),
         (calibration("equisolid_fisheye", cy=-2), Equisolid(500, 500, 319.5, 237.5, size=SIZE)),
+        (
+            calibration("equisolid_fisheye", k3=0.1),
+            MetashapeEquisolid(*CENTRED, k3=0.1, size=SIZE),
+        ),
+        (
+            calibration("equisolid_fisheye", cx=1, b2=-1, p1=0.01, p4=0.2),
+            MetashapeEquisolid(500, 500, 320.5, 239.5, p1=0.01, p4=0.2, skew=-1, size=SIZE),
+        ),
+        (calibration("cylindrical", cx=0, k1=0), Cylindrical(*CENTRED, size=SIZE)),
         (
             calibration("spherical", f=480 / math.pi),
             Equirectangular(480 / math.pi, 480 / math.pi, 319.5, 239.5, size=SIZE),
@@ -89,6 +161,26 @@ def test_pixels_are_those_of_the_manual(tmp_path: Path) -> None:
 )
 def test_every_model(tmp_path: Path, text: str, camera: Camera) -> None:
     assert files.read(metashape, tmp_path, text).camera == camera
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        (calibration(k4=0.1), []),
+        (calibration(p1=0.1), ["OpenCV's p2 and p1"]),
+        (calibration(p1=0.1, k4=0.1), []),  # the camera has them in Metashape's order
+        (calibration(p1=0.1, p4=0.1), ["factor 1 + P3 r^2 + P4 r^4"]),
+        (calibration("equidistant_fisheye", p3=0.1), ["no effect"]),
+        (calibration("equidistant_fisheye", p1=0.1), ["OpenCV's p2 and p1"]),
+        (calibration("fisheye"), ["taken for equidistant"]),
+        (calibration("cylindrical"), ["azimuth and height"]),
+        (calibration("spherical"), []),
+    ],
+)
+def test_what_was_assumed_is_told(tmp_path: Path, text: str, notes: list[str]) -> None:
+    first, *found = files.read(metashape, tmp_path, text).notes
+    assert "width / 2 - 0.5" in first
+    assert all(note in each for note, each in zip(notes, found, strict=True))
 
 
 def test_the_adjusted_calibration_of_the_only_calibrated_sensor(tmp_path: Path) -> None:
@@ -147,12 +239,19 @@ def test_a_panorama_needs_no_calibration_but_its_resolution(tmp_path: Path) -> N
         (calibration(f=-5), "focal lengths fx = -5.0"),
         (calibration(width=None), r"calibration\.width is missing"),
         (calibration(height="0"), "height is 0; expected a positive whole number"),
-        (calibration("cylindrical"), "projection is 'cylindrical'; expected one of frame"),
-        (calibration("rpc"), "projection is 'rpc'"),
-        (calibration(k4=0.1), r"k4 is 0\.1; expected 0: no camera here"),
-        (calibration(p3=0.1), r"p3 is 0\.1; expected 0"),
-        (calibration("fisheye", p4=0.1), r"p4 is 0\.1; expected 0"),
-        (calibration("equisolid_fisheye", k1=0.1), r"k1 is 0\.1; expected 0"),
+        (calibration("rpc"), "projection is 'rpc'; expected one of frame"),
+        (calibration(k4="much"), r"calibration\.k4 is 'much'; expected a finite number"),
+        (calibration(p3="nan"), r"calibration\.p3 is 'nan'; expected a finite number"),
+        (calibration("fisheye", p4="inf"), r"calibration\.p4 is 'inf'; expected a finite number"),
+        (
+            calibration("equisolid_fisheye", k1=""),
+            r"calibration\.k1 is ''; expected a finite number",
+        ),
+        (calibration("cylindrical", f=None), r"calibration\.f is missing"),
+        (calibration("cylindrical", f=0), "focal lengths fx = 0.0"),
+        (calibration("cylindrical", cy=1), "cy is 1; expected 0: no camera here"),
+        (calibration("cylindrical", k1=0.1), r"k1 is 0\.1; expected 0"),
+        (calibration("spherical", p3=0.1), r"p3 is 0\.1; expected 0"),
         (calibration("spherical", cx=1), "cx is 1; expected 0"),
         (calibration("spherical", f=None), "f is missing; expected the pixels per radian"),
         (calibration(fx=500, skew=1), "fx is not known here; expected only b1, b2, cx"),

@@ -10,9 +10,10 @@ import pytest
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.cahvor import Cahvor
 from rayrelief.cameras.calibration import mrcal
 from rayrelief.cameras.calibration.reading import Reading
-from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirectangular
 from rayrelief.cameras.fisheye import Stereographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError
@@ -63,6 +64,7 @@ def test_older_names_are_read(tmp_path: Path, old: str, prefix: str) -> None:
         ("PINHOLE", Pinhole(500, 501, 320, 240, size=(640, 480))),
         ("STEREOGRAPHIC", Stereographic(500, 501, 320, 240, size=(640, 480))),
         ("LONLAT", Equirectangular(500, 501, 320, 240, size=(640, 480))),
+        ("LATLON", TransverseEquirectangular(500, 501, 320, 240, size=(640, 480))),
     ],
 )
 def test_models_of_four_numbers(tmp_path: Path, kind: str, expected: Camera) -> None:
@@ -85,7 +87,7 @@ def test_opencv_models_project_by_the_formula_of_mrcal(tmp_path: Path, count: in
     np.testing.assert_allclose(camera.project([x, y, 1.0]), expected, rtol=1e-12, atol=1e-9)
 
 
-def test_stereographic_and_lonlat_project_by_the_formulas_of_mrcal(tmp_path: Path) -> None:
+def test_stereographic_lonlat_and_latlon_project_by_the_formulas_of_mrcal(tmp_path: Path) -> None:
     point = np.array([0.6, -0.3, -0.2])
     radius = math.hypot(0.6, -0.3)
     angle = math.atan2(radius, -0.2)
@@ -96,6 +98,52 @@ def test_stereographic_and_lonlat_project_by_the_formulas_of_mrcal(tmp_path: Pat
     longitude, latitude = math.atan2(0.6, -0.2), math.asin(-0.3 / np.linalg.norm(point))
     expected = np.array([500 * longitude + 320, 501 * latitude + 240])
     np.testing.assert_allclose(lonlat.project(point), expected, rtol=1e-12, atol=1e-9)
+    latlon = read(tmp_path, model("LATLON", 500, 501, 320, 240)).camera
+    latitude, longitude = math.asin(0.6 / np.linalg.norm(point)), math.atan2(-0.3, -0.2)
+    expected = np.array([500 * latitude + 320, 501 * longitude + 240])
+    np.testing.assert_allclose(latlon.project(point), expected, rtol=1e-12, atol=1e-9)
+
+
+FOUR, JPL = (500, 501, 320, 240), (0.01, -0.02, 0.001, -0.1, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "linearity"),
+    [
+        ("CAHVOR", JPL, 1.0),
+        ("CAHVORE_linearity=0.34", (*JPL, 0, 0, 0), 0.34),
+        ("CAHVORE_linearity=-1e-3", (*JPL, 0, 0, 0), -0.001),
+        ("CAHVORE_linearity=1", (*JPL, 0, 0, 0), 1.0),
+        ("CAHVORE", (*JPL, 0, 0, 0, 0.34), 0.34),  # of older versions
+    ],
+)
+def test_models_of_jpl(
+    tmp_path: Path, kind: str, numbers: tuple[float, ...], linearity: float
+) -> None:
+    expected = Cahvor(*FOUR, *JPL, linearity, size=(640, 480))
+    assert read(tmp_path, model(kind, *FOUR, *numbers)) == Reading(expected)
+
+
+def test_a_pixel_of_a_cahvor_by_hand(tmp_path: Path) -> None:
+    """An axis turned to the right by atan(3 / 4), and a point 45 degrees below it: tau is 1."""
+    numbers = (math.atan2(3, 4), 0, 0.1, 0.05, 0.25)
+    camera = read(tmp_path, model("CAHVOR", *FOUR, *numbers)).camera
+    # (0.6, 1, 0.8) is bent to (0.6, 1.4, 0.8).
+    pixel = camera.project([0.6, 1.0, 0.8])
+    np.testing.assert_allclose(pixel, (500 * 0.75 + 320, 501 * 1.75 + 240), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        ("CAHVOR", (0.01, -0.02, 0, 0, 0)),
+        ("CAHVORE_linearity=1", (0.01, -0.02, 0, 0, 0, 0, 0, 0)),
+    ],
+)
+def test_a_lens_of_jpl_that_bends_nothing_is_a_pinhole(
+    tmp_path: Path, kind: str, numbers: tuple[float, ...]
+) -> None:
+    assert read(tmp_path, model(kind, *FOUR, *numbers)).camera == Pinhole(*FOUR, size=(640, 480))
 
 
 def test_a_region_that_is_not_applied_is_noted(tmp_path: Path) -> None:
@@ -107,11 +155,10 @@ def test_a_region_that_is_not_applied_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        "CAHVOR",
-        "CAHVORE_linearity=0.34",
-        "LATLON",
         "SPLINED_STEREOGRAPHIC_order=3_Nx=30_Ny=20_fov_x_deg=170",
         "OPENCV14",
+        "CAHVORE_degree=3",
+        "CAHV",
     ],
 )
 def test_other_models_are_sent_to_mrcal(tmp_path: Path, kind: str) -> None:
@@ -140,6 +187,16 @@ def test_other_models_are_sent_to_mrcal(tmp_path: Path, kind: str) -> None:
         (MRCAL.replace("[ 3840, 2160,]", "3840"), "imagersize is 3840"),
         (MRCAL.replace("[ 1766", "[ -1766"), "focal lengths fx = -1766"),
         ("['imagersize', {'imagersize': 3}]", "holds a list; expected a dictionary"),
+        (
+            model("CAHVORE_linearity=0.3", *FOUR, *JPL, 0, 1e-3, 0),
+            "intrinsics has e0, e1, e2 = 0, 0.001, 0; expected .* rays do not leave one point",
+        ),
+        (model("CAHVORE_linearity=x", *FOUR, *JPL, 0, 0, 0), "lensmodel has linearity=x; expected"),
+        (model("CAHVORE_linearity=nan", *FOUR, *JPL, 0, 0, 0), "lensmodel has linearity=nan"),
+        (model("CAHVOR", *FOUR, *JPL[:-1]), "intrinsics holds 8 values; expected 9 numbers"),
+        (model("CAHVORE", *FOUR, *JPL), "intrinsics holds 9 values; expected 13 numbers"),
+        (model("CAHVOR", *FOUR, 3, 0, 0, 0.1, 0), "lens axis at alpha = 3.0, beta = 0.0"),
+        (model("LATLON", *FOUR, 1), "intrinsics holds 5 values; expected 4 numbers"),
     ],
 )
 def test_every_broken_file_gives_one_clear_message(tmp_path: Path, text: str, words: str) -> None:

@@ -157,7 +157,7 @@ def test_written_numbers_survive_bit_for_bit(tmp_path: Path, numbers: tuple[floa
         Pinhole(500, 500, 320, 240, skew=1.0, size=SIZE),
         BrownConrady(500, 500, 320, 240, k4=0.1, size=SIZE),
         BrownConrady(500, 500, 320, 240, s1=0.1, size=SIZE),
-        Equirectangular(100, 100, 320, 240, size=SIZE),
+        Equirectangular(110, 110, 320, 240, size=SIZE),
         Orthographic(),
     ],
     ids=repr,

@@ -120,6 +120,61 @@ def test_a_bad_camera_is_named_and_the_good_one_is_read(tmp_path: Path, key: str
         assert caught.value.remedy
 
 
+# The same files with the principal point of the bad camera far outside, and nothing else wrong.
+FAR: dict[str, tuple[str | bytes, str]] = {
+    "colmap_text": ("1 PINHOLE 64 48 50 50 32 24\n2 PINHOLE 80 60 50 50 900 30\n", "2"),
+    "colmap_binary": (
+        struct.pack(
+            "<Q IiQQ4d IiQQ4d",
+            *(2, 7, 1, 64, 48, 50.0, 50.0, 32.0, 24.0),
+            *(9, 1, 80, 60, 50.0, 50.0, 900.0, 30.0),
+        ),
+        "9",
+    ),
+    "kalibr": (
+        KALIBR.replace("[4, 3]", "[64, 48]")
+        .replace("[8, 3]", "[80, 60]")
+        .replace("[5.0, 5.0, 2.0, 1.0]", "[50.0, 50.0, 32.0, 24.0]")
+        .replace("[-5.0, 5.0, 2.0, 1.0]", "[50.0, 50.0, 900.0, 30.0]"),
+        "cam1",
+    ),
+    "opencv": (
+        json.dumps(
+            {
+                **{"image_width": 80, "image_height": 60, "D1": ZEROS, "D2": ZEROS},
+                "M1": MATRIX | {"data": [50, 0, 40, 0, 50, 30, 0, 0, 1]},
+                "M2": MATRIX | {"data": [50, 0, 900, 0, 50, 30, 0, 0, 1]},
+            }
+        ),
+        "M2",
+    ),
+}
+
+
+@pytest.mark.parametrize("key", FAR)
+def test_a_camera_that_cannot_be_that_of_its_image_is_named(tmp_path: Path, key: str) -> None:
+    content, far = FAR[key]
+    path = files.write(tmp_path, content)
+    with pytest.raises(FileError) as caught:
+        read_calibration(path, Request(which=far))
+    assert caught.value.found.startswith(f"{path}, camera {far}, holds a principal point at (")
+    assert "far outside of the 80x60 image" in caught.value.found
+
+
+def test_a_camera_that_was_chosen_by_its_size_is_named(tmp_path: Path) -> None:
+    path = files.write(tmp_path, FAR["colmap_text"][0])
+    with pytest.raises(FileError) as caught:
+        read_calibration(path, Request(height=60, width=80))
+    assert caught.value.found.startswith(f"{path}, camera 2, holds a principal point at (")
+
+
+def test_the_name_of_an_only_camera_is_not_told(tmp_path: Path) -> None:
+    path = files.write(tmp_path, "1 PINHOLE 64 48 50 50 900 24\n")
+    with pytest.raises(FileError) as caught:
+        read_calibration(path)
+    assert caught.value.found.startswith(f"{path} holds a principal point at (")
+
+
 @pytest.mark.parametrize("key", SIZED)
 def test_a_bad_camera_of_another_image_size_does_no_harm(tmp_path: Path, key: str) -> None:
     content, good, _, _ = SEVERAL[key]

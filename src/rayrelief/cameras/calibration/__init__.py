@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import (
+    array_file,
     blender,
     camera_json,
     colmap_binary,
@@ -28,7 +30,7 @@ from rayrelief.cameras.calibration.camera_text import is_camera_text, parse_came
 from rayrelief.cameras.calibration.document import naming_file, read_document
 from rayrelief.cameras.calibration.reading import KOrder, Reader, Reading, Request
 from rayrelief.cameras.plane import check_against_image
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, InputError
 
 __all__ = [
     "READERS",
@@ -89,16 +91,17 @@ def read_camera(
     Parameters
     ----------
     path
-        A calibration of OpenCV (YAML, XML, JSON), ROS, COLMAP, nerfstudio, Kalibr, Metashape,
-        Meshroom, Blender, BlenderProc, mrcal, DSINE, MoGe, a K.txt, a camera.json of this library,
-        or the ray of every pixel as .npy, .npz, .exr or .mat.
+        A calibration of OpenCV (YAML, XML, JSON, NPZ), ROS, COLMAP, nerfstudio, Kalibr, Metashape,
+        Meshroom, Blender, BlenderProc, mrcal, DSINE, MoGe, a K.txt or K.npy, a camera.json of this
+        library, or the ray of every pixel as .npy, .npz, .exr or .mat.
     height, width
         Size of the image that the camera is for: checked, needed by formats that do not hold it,
         and used to detect the order of a K.txt.
     which
         Name of the camera in a file with several (COLMAP: its number).
     k_order
-        Order of a K.txt: ``"auto"``, ``"opencv"`` or ``"legacy"`` (older BiNI folders).
+        Order of a K.txt or K.npy: ``"auto"``, ``"opencv"`` or ``"legacy"`` (older BiNI folders);
+        refused for other files, which have but one.
     """
     reading = read_calibration(path, Request(height, width, which, k_order))
     for note in reading.notes:
@@ -109,15 +112,16 @@ def read_camera(
 def read_calibration(path: str | os.PathLike[str], request: Request | None = None) -> Reading:
     """Read a camera, and say which format it was and what was detected or assumed about it."""
     path, request = Path(path), request or Request()
-    is_ray_map = path.suffix.lower() in ray_map_file.READABLE
-    reading = ray_map_file.read(path) if is_ray_map else _read_text_or_binary(path, request)
-    if request.size is not None:
-        with naming_file(path):
-            reading.camera.check_resolution(request.size[1], request.size[0])
-    return reading
+    is_array = path.suffix.lower() in array_file.READABLE
+    form, reading = (array_file.read if is_array else _read_document)(path, request)
+    _check_request(path, form, reading, request)
+    with naming_file(path, "" if reading.name is None else f"camera {reading.name}"):
+        _check_camera(form, reading.camera, request.size)
+    return replace(reading, notes=(f"{path.name}: {form}", *reading.notes))
 
 
-def _read_text_or_binary(path: Path, request: Request) -> Reading:
+def _read_document(path: Path, request: Request) -> tuple[str, Reading]:
+    """Name of the format that a text or a binary file is of, and its camera."""
     document = read_document(path)
     reader = next((each for each in READERS if each.recognises(document)), None)
     if reader is None:
@@ -127,13 +131,34 @@ def _read_text_or_binary(path: Path, request: Request) -> Reading:
             remedy="Check the file, or save the ray of every pixel as a .npy file",
         )
     with naming_file(path):
-        reading = reader.read(document, request)
-        size = reading.camera.resolution or request.size
-        # A camera that this library wrote for a size may be that of a part of a larger image.
-        cut = reader is camera_json and reading.camera.resolution is not None
-        if size is not None and not cut:
-            check_against_image(reading.camera, size[1], size[0])
-    return Reading(reading.camera, (f"{path.name}: {reader.FORMAT}", *reading.notes))
+        return reader.FORMAT, reader.read(document, request)
+
+
+def _check_request(path: Path, form: str, reading: Reading, request: Request) -> None:
+    """Raise InputError for what was asked of a file that leaves nothing to choose."""
+    if request.k_order != "auto" and form != k_txt.FORMAT:
+        raise InputError(
+            f"k_order={request.k_order!r} (--k-order) was given for {path}, which holds: {form}",
+            expected=f"a {k_txt.FORMAT}, which comes in two orders",
+            remedy="Leave it out for this camera",
+        )
+    if request.which is not None and reading.name is None:
+        raise InputError(
+            f"which={request.which!r} (--which) was given for {path}, which holds: {form}",
+            expected="a file that can hold several cameras, by their names",
+            remedy="Leave it out for this camera",
+        )
+
+
+def _check_camera(form: str, camera: Camera, image: tuple[int, int] | None) -> None:
+    """Raise CameraError for a camera that cannot be that of its image, (width, height)."""
+    # A camera that this library wrote for a size may be that of a part of a larger image.
+    cut = form == camera_json.FORMAT and camera.resolution is not None
+    size = camera.resolution or image
+    if size is not None and not cut:
+        check_against_image(camera, size[1], size[0])
+    if image is not None:
+        camera.check_resolution(image[1], image[0])
 
 
 def write_camera(

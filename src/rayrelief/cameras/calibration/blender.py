@@ -1,8 +1,9 @@
 """Blender's camera settings as JSON, and the camera.json and scene_camera.json of BlenderProc.
 
 Blender's pixel centres lie at .5. A shift moves the picture by a fraction of the side that the
-sensor is fitted to. BlenderProc writes the K matrices of the BOP format, whose pixel centres are
-at integers.
+sensor is fitted to. Panoramas and the equidistant fisheye are stretched to fill the image, whatever
+its sides and those of its pixels are; the other fisheyes have a sensor. BlenderProc writes the K
+matrices of the BOP format, whose pixel centres are at integers.
 """
 
 from __future__ import annotations
@@ -15,23 +16,25 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import Document, Entries, naming_file
 from rayrelief.cameras.calibration.matrix_entries import read_camera_matrix
 from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
+from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equidistant, Equisolid
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
 
 FORMAT = "Blender camera"
 
 TYPES = ("PERSP", "ORTHO", "PANO")
 FITS = ("AUTO", "HORIZONTAL", "VERTICAL")
-PANORAMAS = ("EQUIRECTANGULAR", "FISHEYE_EQUIDISTANT", "FISHEYE_EQUISOLID")
+PANORAMAS = (
+    *("EQUIRECTANGULAR", "CENTRAL_CYLINDRICAL"),
+    *("FISHEYE_EQUIDISTANT", "FISHEYE_EQUISOLID", "FISHEYE_LENS_POLYNOMIAL"),
+)
+POLYNOMIAL = tuple(f"fisheye_polynomial_k{power}" for power in range(5))
 BOP = ("fx", "fy", "cx", "cy", "depth_scale")
-RANGES = {
-    "latitude_min": -math.pi / 2,
-    "latitude_max": math.pi / 2,
-    "longitude_min": -math.pi,
-    "longitude_max": math.pi,
-}
+# Radians, by which a setting of Blender may miss the angle that it stands for.
+SINGLE_PRECISION = 1e-6
 
 BLENDER_NOTE = "Blender's pixel centres moved from .5 to integers"
 BOP_NOTE = "K of the BOP format, pixel centres at integers"
@@ -104,7 +107,7 @@ def _blender_camera(entries: Entries) -> Camera:
     cx = (frame.width - 1) / 2 - shift_x * frame.side
     cy = (frame.height - 1) / 2 + shift_y * frame.side / frame.ratio
     if kind == "PERSP":
-        fx = _focal_length(entries, frame, "lens")
+        fx = _on_sensor(entries, frame, entries.number("lens"))
         return Pinhole(fx, fx / frame.ratio, cx, cy, size=frame.size)
     if kind == "ORTHO":
         if frame.ratio != 1:
@@ -119,33 +122,77 @@ def _blender_camera(entries: Entries) -> Camera:
 def _panorama(entries: Entries, frame: Frame, cx: float, cy: float) -> Camera:
     kind = entries.text("panorama_type", *PANORAMAS)
     if kind == "EQUIRECTANGULAR":
-        for key, usual in RANGES.items():
-            if abs(entries.number(key, usual) - usual) > 1e-6:
-                found = f"is {entries.number(key):g}"
-                raise entries.error(key, found, f"{usual:g}: the whole sphere")
-        return Equirectangular.full(frame.height, frame.width)
+        across, up = _turn(entries, "longitude"), _range(entries, "latitude", math.pi / 2)
+        for key, latitude in zip(("latitude_min", "latitude_max"), up, strict=True):
+            if abs(latitude) > math.pi / 2:
+                raise entries.error(key, f"is {latitude:g}", "an angle up to pi / 2, in radians")
+        return Equirectangular(*_stretched(frame, across, up), size=frame.size)
+    if kind == "CENTRAL_CYLINDRICAL":
+        across = _turn(entries, "central_cylindrical_range_u")
+        up = _range(entries, "central_cylindrical_range_v", 1.0)
+        fx, fy, cx, cy = _stretched(frame, across, up)
+        radius = entries.number("central_cylindrical_radius", 1.0)
+        return Cylindrical(fx, fy * radius, cx, cy, size=frame.size)
+    return _fisheye(entries, frame, kind, cx, cy)
+
+
+def _fisheye(entries: Entries, frame: Frame, kind: str, cx: float, cy: float) -> Camera:
     fov = entries.number("fisheye_fov")
-    if not 0 < fov <= 2 * math.pi:
+    if not 0 < fov <= 2 * math.pi + SINGLE_PRECISION:
         raise entries.error("fisheye_fov", f"is {fov:g}", "an angle up to 2 pi, in radians")
-    # Cycles leaves the image black beyond the field of view, for both kinds of fisheye.
+    widest = min(fov / 2, math.pi)  # beyond, Cycles leaves the image black
+    if kind == "FISHEYE_EQUIDISTANT":
+        fx, fy = frame.width / fov, frame.height / fov
+        return Equidistant(fx, fy, cx, cy, size=frame.size, widest=widest)
     if kind == "FISHEYE_EQUISOLID":
-        fx = _focal_length(entries, frame, "fisheye_lens")
-        return Equisolid(fx, fx / frame.ratio, cx, cy, size=frame.size, widest=fov / 2)
-    if frame.width != frame.height or frame.ratio != 1:
-        found = f"is {frame.height} beside resolution_x = {frame.width}"
-        expected = "a square image of square pixels for an equidistant fisheye"
-        raise entries.error("resolution_y", found, expected)
-    fx, fy = frame.width / fov, frame.height / fov
-    return Equidistant(fx, fy, cx, cy, size=frame.size, widest=fov / 2)
+        fx = _on_sensor(entries, frame, entries.number("fisheye_lens"))
+        return Equisolid(fx, fx / frame.ratio, cx, cy, size=frame.size, widest=widest)
+    fx = _on_sensor(entries, frame, 1.0)
+    k = [0.0 - entries.number(key) for key in POLYNOMIAL]  # and none is -0.0
+    if k[1] <= 0:
+        expected = "a negative number: the angle is -(k0 + k1 r + ...)"
+        raise entries.error(POLYNOMIAL[1], f"is {-k[1]:g}", expected)
+    return PolynomialFisheye(fx, fx / frame.ratio, cx, cy, *k, size=frame.size, widest=widest)
 
 
-def _focal_length(entries: Entries, frame: Frame, key: str) -> float:
-    """Focal length in widths of a pixel, from millimetres."""
+def _range(entries: Entries, name: str, usual: float) -> tuple[float, float]:
+    """Ends of a range, which are the usual ones if they are so in single precision."""
+    low, high = (
+        end if abs(entries.number(key, end) - end) <= SINGLE_PRECISION else entries.number(key)
+        for key, end in ((f"{name}_min", -usual), (f"{name}_max", usual))
+    )
+    if low >= high:
+        expected = f"a number above {name}_min, which is {low:g}"
+        raise entries.error(f"{name}_max", f"is {high:g}", expected)
+    return low, high
+
+
+def _turn(entries: Entries, name: str) -> tuple[float, float]:
+    """Ends of a range of angles that is a turn at most."""
+    low, high = _range(entries, name, math.pi)
+    if high - low > 2 * math.pi + SINGLE_PRECISION:
+        expected = f"at most 2 pi above {name}_min, which is {low:g}"
+        raise entries.error(f"{name}_max", f"is {high:g}", expected)
+    return low, high
+
+
+def _stretched(
+    frame: Frame, across: tuple[float, float], up: tuple[float, float]
+) -> tuple[float, float, float, float]:
+    """fx, fy, cx and cy of an image that shows a plane between two ends to the right, and up."""
+    (left, right), (bottom, top) = across, up
+    cx = frame.width * (-left / (right - left)) - 0.5
+    cy = frame.height * (top / (top - bottom)) - 0.5
+    return frame.width / (right - left), frame.height / (top - bottom), cx, cy
+
+
+def _on_sensor(entries: Entries, frame: Frame, millimetres: float) -> float:
+    """A length on the sensor, in widths of a pixel."""
     vertical = "sensor_fit" in entries and entries.text("sensor_fit", *FITS) == "VERTICAL"
     sensor = "sensor_height" if vertical else "sensor_width"  # AUTO takes it for both sides
     if entries.number(sensor) <= 0:
         raise entries.error(sensor, f"is {entries.number(sensor):g}", "a length in millimetres")
-    return entries.number(key) * frame.side / entries.number(sensor)
+    return millimetres * frame.side / entries.number(sensor)
 
 
 def _frame(entries: Entries) -> Frame:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.cahvor import Cahvor
 from rayrelief.cameras.calibration.document import Document, naming_file
 from rayrelief.cameras.calibration.matrix_entries import read_size
 from rayrelief.cameras.calibration.reading import Reading, Request
@@ -16,14 +17,20 @@ from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.division import Division
 from rayrelief.cameras.double_sphere import DoubleSphere
-from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirectangular
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
+from rayrelief.cameras.metashape_lens import (
+    MetashapeEquidistant,
+    MetashapeEquisolid,
+    MetashapeFrame,
+)
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.cameras.unified import Unified
 from rayrelief.io.atomic import atomic_write
@@ -36,18 +43,24 @@ Parametric = PlaneCamera | Orthographic
 MODELS: dict[str, type[Parametric]] = {
     "pinhole": Pinhole,
     "brown_conrady": BrownConrady,
+    "cahvor": Cahvor,
     "kannala_brandt": KannalaBrandt,
     "thin_prism_fisheye": ThinPrismFisheye,
     "rad_tan_thin_prism_fisheye": RadTanThinPrismFisheye,
+    "metashape_frame": MetashapeFrame,
+    "metashape_equidistant": MetashapeEquidistant,
+    "metashape_equisolid": MetashapeEquisolid,
     "equidistant": Equidistant,
     "equisolid": Equisolid,
     "stereographic": Stereographic,
+    "polynomial_fisheye": PolynomialFisheye,
     "field_of_view": FieldOfView,
     "division": Division,
     "unified": Unified,
     "extended_unified": ExtendedUnified,
     "double_sphere": DoubleSphere,
     "equirectangular": Equirectangular,
+    "transverse_equirectangular": TransverseEquirectangular,
     "cylindrical": Cylindrical,
     "orthographic": Orthographic,
 }

@@ -1,4 +1,4 @@
-"""K.txt: a 3x3 camera matrix as text, in OpenCV order or in the order of older BiNI folders.
+"""K.txt, K.npy: a 3x3 camera matrix, in OpenCV order or in the order of older BiNI folders.
 
 The old order counts rows first with the row axis pointing up: fx = K[1,1], fy = K[0,0],
 cx = K[1,2], cy = height - 1 - K[0,2]. Nothing in the file says which order it has; the principal
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
 
-FORMAT = "3x3 camera matrix (K.txt)"
+FORMAT = "3x3 camera matrix (K.txt, K.npy)"
 
 # One order is taken as detected if its principal point is this many times closer to the centre
 # of the image than that of the other, and closer by this fraction of the longer side.
@@ -31,6 +32,9 @@ CLEARLY_CLOSER = 2.0
 CLEAR_FRACTION = 0.02
 
 EXPECTED = "three rows of three numbers: fx 0 cx, 0 fy cy, 0 0 1"
+
+Rows = Sequence[Sequence[Any]]
+"""Entries of a matrix, as numbers or as texts."""
 
 
 def recognises(document: Document) -> bool:
@@ -41,6 +45,11 @@ def recognises(document: Document) -> bool:
 
 
 def read(document: Document, request: Request) -> Reading:
+    """Camera of a matrix in a text, see `read_matrix`."""
+    return read_matrix(document.path, _rows(document.text), request)
+
+
+def read_matrix(path: Path, rows: Rows, request: Request) -> Reading:
     """Camera of a matrix in pixels, pixel centres at integers, with a note on its order.
 
     Without the size of the image the order cannot be detected.
@@ -49,8 +58,8 @@ def read(document: Document, request: Request) -> Reading:
     if request.k_order not in orders:
         known = ", ".join(repr(name) for name in orders)
         raise InputError(f"k_order={request.k_order!r}", expected=f"one of {known}")
-    K = parse_matrix(document)
-    camera, notes = choose_order(document.path, K, request.height, request.width, request.k_order)
+    K = parse_matrix(path, rows)
+    camera, notes = choose_order(path, K, request.height, request.width, request.k_order)
     return Reading(camera, notes)
 
 
@@ -108,16 +117,15 @@ def choose_order(
     return legacy, (note(path, legacy, how, other="opencv"),)
 
 
-def parse_matrix(document: Document) -> FloatArray:
-    """3x3 matrix of a text file, checked to be that of a camera."""
-    path, rows = document.path, _rows(document.text)
+def parse_matrix(path: Path, rows: Rows) -> FloatArray:
+    """3x3 matrix of a file, checked to be that of a camera."""
     if [len(row) for row in rows] != [3, 3, 3]:
         shape = ", ".join(str(len(row)) for row in rows) or "no"
         raise not_a_camera(path, f"{len(rows)} rows with {shape} entries")
     numbers = [as_number(entry) for row in rows for entry in row]
     if None in numbers:
         entry = [entry for row in rows for entry in row][numbers.index(None)]
-        raise not_a_camera(path, f"{entry[:60]!r}, which is not a finite number")
+        raise not_a_camera(path, f"{str(entry)[:60]!r}, which is not a finite number")
     K = np.array(numbers, dtype=float).reshape(3, 3)
     if K[2].tolist() != [0.0, 0.0, 1.0]:
         raise not_a_camera(path, f"the last row {K[2, 0]:g} {K[2, 1]:g} {K[2, 2]:g}")
@@ -154,7 +162,9 @@ def note(path: Path, camera: Pinhole, how: str, other: KOrder | None = None) -> 
 def not_a_camera(path: Path, found: str) -> FileError:
     """Error for a file that does not hold a camera matrix."""
     return FileError(
-        f"{path} holds {found}", expected=EXPECTED, remedy="Write it with numpy.savetxt(path, K)"
+        f"{path} holds {found}",
+        expected=EXPECTED,
+        remedy="Write it with numpy.savetxt('K.txt', K) or numpy.save('K.npy', K)",
     )
 
 

@@ -1,42 +1,64 @@
 """Meshroom's SfMData (.sfm): the intrinsics of AliceVision as JSON.
 
 What its fields mean has changed with the version of the file. AliceVision samples images with
-pixel centres at integers, and counts the principal point from (width / 2, height / 2).
+pixel centres at integers, and counts the principal point from (width / 2, height / 2). Distortion
+acts on the plane z = 1 of a pinhole, but on the unit disk of the image circle of a fisheye.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.document import Document, Entries, naming_file
 from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
+from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.field_of_view import FieldOfView
+from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.plane import PlaneCamera
 
 FORMAT = "Meshroom SfMData"
 
-# Camera of a distortion, and what its parameters are called there.
-DISTORTIONS: Mapping[str, tuple[type[PlaneCamera], tuple[str, ...]]] = {
-    "none": (Pinhole, ()),
-    "radialk1": (BrownConrady, ("k1",)),
-    "radialk3": (BrownConrady, ("k1", "k2", "k3")),
-    "brown": (BrownConrady, ("k1", "k2", "k3", "p1", "p2")),
-    "fisheye": (KannalaBrandt, ("k1", "k2", "k3", "k4")),
-    "fisheye1": (FieldOfView, ("omega",)),
+# What the parameters of a distortion are called here.
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "radialk1": ("k1",),
+    "radialk3": ("k1", "k2", "k3"),
+    "radialk3pt": ("k1", "k2", "k3"),
+    "brown": ("k1", "k2", "k3", "p1", "p2"),
+    "fisheye": ("k1", "k2", "k3", "k4"),
+    "fisheye1": ("omega",),
+}
+CAMERAS: Mapping[tuple[str, str], type[PlaneCamera]] = {
+    ("pinhole", "none"): Pinhole,
+    ("pinhole", "radialk1"): BrownConrady,
+    ("pinhole", "radialk3"): BrownConrady,
+    ("pinhole", "radialk3pt"): BrownConrady,
+    ("pinhole", "brown"): BrownConrady,
+    ("pinhole", "fisheye"): KannalaBrandt,
+    ("pinhole", "fisheye1"): FieldOfView,
+    ("equidistant", "none"): Equidistant,
+    ("equidistant", "radialk1"): KannalaBrandt,
+    ("equidistant", "radialk3"): KannalaBrandt,
+    ("equidistant", "radialk3pt"): KannalaBrandt,
+    ("equirectangular", "none"): Equirectangular,
 }
 # Older files name the distortion together with the camera.
 TYPES = {
-    "pinhole": "none",
-    "radial1": "radialk1",
-    "radial3": "radialk3",
-    "brown": "brown",
-    "fisheye4": "fisheye",
-    "fisheye1": "fisheye1",
+    "pinhole": ("pinhole", "none"),
+    "radial1": ("pinhole", "radialk1"),
+    "radial3": ("pinhole", "radialk3"),
+    "brown": ("pinhole", "brown"),
+    "fisheye4": ("pinhole", "fisheye"),
+    "fisheye1": ("pinhole", "fisheye1"),
+    "equidistant": ("equidistant", "none"),
+    "equidistant_r3": ("equidistant", "radialk3pt"),
 }
 Version = tuple[float, ...]
 OFFSETS_SINCE: Version = (1, 2, 1)
@@ -45,6 +67,7 @@ MILLIMETRES_SINCE: Version = (1, 2, 2)
 PIXEL_RATIO_SINCE: Version = (1, 2, 5)
 
 NOTE = "principal point from (width / 2, height / 2), pixel centres at integers as in AliceVision"
+CIRCLE_NOTE = "the fisheye circle of the file was not applied: pixels outside of it have rays too"
 OTHER_WAY = "Export undistorted images, or give the rays of this camera as a ray map (.npy)"
 
 
@@ -79,35 +102,66 @@ def _size(entries: Entries) -> tuple[int, int]:
 
 
 def _read_camera(entries: Entries, version: Version) -> Reading:
-    distortion = _distortion(entries)
-    kind, names = DISTORTIONS[distortion]
+    kind, distortion = _model(entries)
+    names = PARAMETERS[distortion]
+    values = _parameters(entries, len(names))
     size = _size(entries)
     fx, fy = _focal_lengths(entries, version, size[0])
     cx, cy = entries.numbers("principalPoint", 2)
     if version >= OFFSETS_SINCE:
         cx, cy = cx + size[0] / 2, cy + size[1] / 2
-    named: dict[str, Any] = dict(zip(names, _parameters(entries, len(names)), strict=True))
+    whole = _factor_at_one(entries, values) if distortion == "radialk3pt" else 1.0
+    notes: tuple[str, ...] = (NOTE,)
+    if kind == "equidistant":
+        radius, per_radian = _circle(entries, fx, size)
+        fx = fy = radius * per_radian
+        powers = accumulate([per_radian * per_radian] * len(values), mul)
+        values = [value * power for value, power in zip(values, powers, strict=True)]
+        notes = (NOTE, CIRCLE_NOTE)
+    named: dict[str, Any] = dict(zip(names, values, strict=True))
     with naming_file(entries.path, f"intrinsicId {entries.value('intrinsicId')}"):
-        return Reading(kind(fx, fy, cx, cy, **named, size=size), (NOTE,))
+        camera = CAMERAS[kind, distortion](fx / whole, fy / whole, cx, cy, **named, size=size)
+    return Reading(camera, notes)
 
 
-def _distortion(entries: Entries) -> str:
-    """Name of the distortion, of this or of an older version."""
+def _model(entries: Entries) -> tuple[str, str]:
+    """Names of the camera and of its distortion, of this or of an older version."""
     kind = entries.text("type").lower()
     if "distortionType" not in entries:
         if kind not in TYPES:
             raise entries.error("type", f"is {kind!r}", "one of " + ", ".join(TYPES), OTHER_WAY)
         return TYPES[kind]
-    if kind != "pinhole":
-        raise entries.error("type", f"is {kind!r}", "pinhole beside a distortionType", OTHER_WAY)
+    kinds = dict.fromkeys(camera for camera, _ in CAMERAS)
+    if kind not in kinds:
+        raise entries.error("type", f"is {kind!r}", "one of " + ", ".join(kinds), OTHER_WAY)
     distortion = entries.text("distortionType").lower()
-    if distortion not in DISTORTIONS:
-        expected = "one of " + ", ".join(DISTORTIONS)
-        raise entries.error("distortionType", f"is {distortion!r}", expected, OTHER_WAY)
+    if (kind, distortion) not in CAMERAS:
+        known = ", ".join(each for camera, each in CAMERAS if camera == kind)
+        found = f"is {distortion!r} for the type {kind!r}"
+        raise entries.error("distortionType", found, f"one of {known}", OTHER_WAY)
     if "undistortionType" in entries and entries.text("undistortionType").lower() != "none":
         found = f"is {entries.text('undistortionType')!r}"
         raise entries.error("undistortionType", found, "none", OTHER_WAY)
-    return distortion
+    return kind, distortion
+
+
+def _factor_at_one(entries: Entries, values: list[float]) -> float:
+    """Radial factor 1 + k1 + k2 + k3 at the radius 1, by which "radialk3pt" divides all others."""
+    factor = 1 + sum(values)
+    if factor <= 0:
+        expected = "a positive factor at the radius 1"
+        raise entries.error("distortionParams", f"has 1 + k1 + k2 + k3 = {factor:g}", expected)
+    return factor
+
+
+def _circle(entries: Entries, fx: float, size: tuple[int, int]) -> tuple[float, float]:
+    """Radius of the image circle, in pixels, and the part of it that is a radian off the axis.
+
+    The field of view in the circle is the shorter side of the sensor over the focal length.
+    """
+    width, height = _positive(entries, "sensorWidth"), _positive(entries, "sensorHeight")
+    per_radian = 2 * fx * width / (min(width, height) * max(size))
+    return _positive(entries, "fisheyeCircleRadius"), per_radian
 
 
 def _focal_lengths(entries: Entries, version: Version, width: int) -> tuple[float, float]:
@@ -118,11 +172,8 @@ def _focal_lengths(entries: Entries, version: Version, width: int) -> tuple[floa
     if version < MILLIMETRES_SINCE:
         fx, fy = entries.numbers("pxFocalLength", 2)
         return fx, fy
-    sensor_width, ratio = entries.number("sensorWidth"), entries.number("pixelRatio", 1.0)
-    for key, value in (("sensorWidth", sensor_width), ("pixelRatio", ratio)):
-        if value <= 0:
-            raise entries.error(key, f"is {value:g}", "a positive number")
-    fx = entries.number("focalLength") / sensor_width * width
+    ratio = _positive(entries, "pixelRatio") if "pixelRatio" in entries else 1.0
+    fx = entries.number("focalLength") / _positive(entries, "sensorWidth") * width
     # Before, the field held fx / fy under the same name.
     return fx, fx * ratio if version >= PIXEL_RATIO_SINCE else fx / ratio
 
@@ -132,3 +183,10 @@ def _parameters(entries: Entries, count: int) -> list[float]:
     if count == 0 and entries.content.get("distortionParams") in (None, ""):
         return []
     return entries.numbers("distortionParams", count)
+
+
+def _positive(entries: Entries, key: str) -> float:
+    value = entries.number(key)
+    if value <= 0:
+        raise entries.error(key, f"is {value:g}", "a positive number")
+    return value

@@ -1,10 +1,11 @@
 """Metashape's XML: an exported calibration, or the sensors of exported cameras or of a project.
 
 The manual's frame camera, with r^2 = x^2 + y^2 on the plane z = 1:
-x' = x (1 + K1 r^2 + K2 r^4 + K3 r^6 + K4 r^8) + (P1 (r^2 + 2 x^2) + 2 P2 x y) (1 + P3 r^2 + ...),
+x' = x (1 + K1 r^2 + K2 r^4 + K3 r^6 + K4 r^8)
+     + (P1 (r^2 + 2 x^2) + 2 P2 x y) (1 + P3 r^2 + P4 r^4),
 y' likewise, u = w / 2 + cx + x' (f + B1) + y' B2, v = h / 2 + cy + y' f. Its first pixel has its
 centre at (0.5, 0.5), and its P1 and P2 are OpenCV's p2 and p1. A fisheye is the same on the plane
-of angles.
+of angles, or on that of 2 sin t/2 if it is equisolid. Panoramas have no lens: f alone.
 """
 
 from __future__ import annotations
@@ -16,16 +17,25 @@ from functools import partial
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.document import Document, Entries, naming_file
 from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
+from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equisolid
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
+from rayrelief.cameras.metashape_lens import (
+    MetashapeEquidistant,
+    MetashapeEquisolid,
+    MetashapeFrame,
+    MetashapeLens,
+)
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.thin_prism_fisheye import ThinPrismFisheye
 
 FORMAT = "Metashape XML"
 
-TYPES = ("frame", "fisheye", "equidistant_fisheye", "equisolid_fisheye", "spherical")
+OLD_FISHEYE = "fisheye"
+PANORAMAS = ("spherical", "cylindrical")
+TYPES = ("frame", OLD_FISHEYE, "equidistant_fisheye", "equisolid_fisheye", *PANORAMAS)
 RADIAL = ("k1", "k2", "k3", "k4")
 DECENTRING = ("p1", "p2", "p3", "p4")
 OFFSETS = ("cx", "cy", "b1", "b2")
@@ -34,6 +44,10 @@ KNOWN = {"projection", "date", "resolution", "width", "height", "f", *OFFSETS, *
 EXPORTED = "calibration"  # name of the only camera of such a file
 NOTE = "principal point from the image centre, pixel centres from .5: cx + width / 2 - 0.5"
 SWAPPED = "P1 and P2 are OpenCV's p2 and p1"
+GROWING = "P3 and P4 taken for the factor 1 + P3 r^2 + P4 r^4 of P1 and P2"
+IDLE = "P3 and P4 are of no effect: P1 and P2, which they multiply, are 0"
+OLD_NAME = "the type fisheye taken for equidistant, the only one before Metashape 2.3"
+ON_CYLINDER = "cylindrical taken for azimuth and height on a unit cylinder, both times f"
 OTHER_WAY = "Undistort the images in Metashape, or give the rays of this camera as a ray map (.npy)"
 
 
@@ -117,8 +131,21 @@ def _read_camera(entries: Entries, name: str) -> Reading:
         raise entries.error(unknown[0], "is not known here", expected, OTHER_WAY)
     with naming_file(entries.path, "" if name == EXPORTED else f"sensor {name}"):
         camera = _camera(entries)
-    decentred = any(entries.number(key, 0.0) for key in ("p1", "p2"))
-    return Reading(camera, (NOTE, SWAPPED) if decentred else (NOTE,))
+    return Reading(camera, (NOTE, *_assumptions(entries, camera)))
+
+
+def _assumptions(entries: Entries, camera: PlaneCamera) -> Iterator[str]:
+    """What a user has to know who compares the camera with the file."""
+    if entries.text("projection") == OLD_FISHEYE:
+        yield OLD_NAME
+    if isinstance(camera, Cylindrical):
+        yield ON_CYLINDER
+    p1, p2, p3, p4 = (entries.number(key, 0.0) for key in DECENTRING)
+    decentred = p1 != 0 or p2 != 0
+    if decentred and not isinstance(camera, MetashapeLens):
+        yield SWAPPED
+    if p3 != 0 or p4 != 0:
+        yield GROWING if decentred else IDLE
 
 
 def _camera(entries: Entries) -> PlaneCamera:
@@ -128,44 +155,46 @@ def _camera(entries: Entries) -> PlaneCamera:
         raise entries.error("projection", f"is {kind!r}", expected, OTHER_WAY)
     size = _size(entries)
     centre = ((size[0] - 1) / 2, (size[1] - 1) / 2)
-    if kind == "spherical":
-        _require_zero(entries, kind, *OFFSETS, *RADIAL, *DECENTRING)
-        return _panorama(entries, size, centre)
+    if kind in PANORAMAS:
+        return _panorama(entries, kind, size, centre)
     f = entries.number("f")
     cx, cy, b1, b2 = (entries.number(key, 0.0) for key in OFFSETS)
-    k1, k2, k3, k4 = (entries.number(key, 0.0) for key in RADIAL)
-    p2, p1, *_ = (entries.number(key, 0.0) for key in DECENTRING)
-    lens = (f + b1, f, centre[0] + cx, centre[1] + cy)
+    intrinsics = (f + b1, f, centre[0] + cx, centre[1] + cy)
+    k1, k2, k3, k4 = radial = [entries.number(key, 0.0) for key in RADIAL]
+    p1, p2, p3, p4 = decentring = [entries.number(key, 0.0) for key in DECENTRING]
+    decentred = p1 != 0 or p2 != 0
+    growing = decentred and (p3 != 0 or p4 != 0)
     if kind == "frame":
-        _require_zero(entries, kind, "k4", "p3", "p4")
-        if any((k1, k2, k3, p1, p2)):
-            return BrownConrady(*lens, k1, k2, p1, p2, k3, skew=b2, size=size)
-        return Pinhole(*lens, skew=b2, size=size)
+        if growing or k4 != 0:
+            return MetashapeFrame(*intrinsics, *radial, *decentring, skew=b2, size=size)
+        if decentred or any(radial):
+            return BrownConrady(*intrinsics, k1, k2, p2, p1, k3, skew=b2, size=size)
+        return Pinhole(*intrinsics, skew=b2, size=size)
     if kind == "equisolid_fisheye":
-        _require_zero(entries, kind, *RADIAL, *DECENTRING)
-        return Equisolid(*lens, skew=b2, size=size)
-    _require_zero(entries, kind, "p3", "p4")
-    if p1 == p2 == 0:
-        return KannalaBrandt(*lens, k1, k2, k3, k4, skew=b2, size=size)
-    return ThinPrismFisheye(*lens, k1, k2, p1, p2, k3, k4, 0.0, 0.0, skew=b2, size=size)
+        if decentred or any(radial):
+            return MetashapeEquisolid(*intrinsics, *radial, *decentring, skew=b2, size=size)
+        return Equisolid(*intrinsics, skew=b2, size=size)
+    if growing:
+        return MetashapeEquidistant(*intrinsics, *radial, *decentring, skew=b2, size=size)
+    if decentred:
+        return ThinPrismFisheye(*intrinsics, k1, k2, p2, p1, k3, k4, skew=b2, size=size)
+    return KannalaBrandt(*intrinsics, k1, k2, k3, k4, skew=b2, size=size)
 
 
 def _panorama(
-    entries: Entries, size: tuple[int, int], centre: tuple[float, float]
-) -> Equirectangular:
-    """Panorama with f pixels per radian; without f one of 360 by 180 degrees."""
-    if "f" in entries:
-        f = entries.number("f")
-        return Equirectangular(f, f, *centre, size=size)
-    if size[0] != 2 * size[1]:
-        expected = "the pixels per radian, since the width is not twice the height"
-        raise entries.error("f", "is missing", expected)
-    return Equirectangular.full(size[1], size[0])
-
-
-def _require_zero(entries: Entries, kind: str, *keys: str) -> None:
-    for key in keys:
+    entries: Entries, kind: str, size: tuple[int, int], centre: tuple[float, float]
+) -> PlaneCamera:
+    """Panorama with f pixels per radian; without f a sphere of 360 by 180 degrees."""
+    for key in (*OFFSETS, *RADIAL, *DECENTRING):
         value = entries.number(key, 0.0)
         if value != 0:
             expected = f"0: no camera here has this term of Metashape's {kind} model"
             raise entries.error(key, f"is {value:g}", expected, OTHER_WAY)
+    if kind == "spherical" and "f" not in entries:
+        if size[0] != 2 * size[1]:
+            expected = "the pixels per radian, since the width is not twice the height"
+            raise entries.error("f", "is missing", expected)
+        return Equirectangular.full(size[1], size[0])
+    f = entries.number("f")
+    model = Cylindrical if kind == "cylindrical" else Equirectangular
+    return model(f, f, *centre, size=size)

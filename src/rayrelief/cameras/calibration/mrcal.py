@@ -7,12 +7,14 @@ import re
 import warnings
 from typing import Any
 
-from rayrelief.cameras.calibration.document import Document, Entries, naming_file
+from rayrelief.cameras.cahvor import Cahvor
+from rayrelief.cameras.calibration.document import Document, Entries, as_number, naming_file
 from rayrelief.cameras.calibration.matrix_entries import read_size
 from rayrelief.cameras.calibration.opencv_lens import lens_camera
 from rayrelief.cameras.calibration.reading import Reading, Request
-from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirectangular
 from rayrelief.cameras.fisheye import Stereographic
+from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.plane import PlaneCamera
 
 FORMAT = "mrcal cameramodel"
@@ -30,10 +32,15 @@ OPENCV = {
 CORE_ONLY: dict[str, type[PlaneCamera]] = {
     "LENSMODEL_STEREOGRAPHIC": Stereographic,
     "LENSMODEL_LONLAT": Equirectangular,
+    "LENSMODEL_LATLON": TransverseEquirectangular,
 }
+CAHVOR = "LENSMODEL_CAHVOR"
+# After the core: alpha beta r0 r1 r2 | e0 e1 e2 | in older files, which do not name it, linearity.
+CAHVORE = re.compile(r"LENSMODEL_CAHVORE(?:_linearity=(?P<linearity>\S+))?")
 MODEL_KEYS = ("lensmodel", "lens_model", "distortion_model")  # the last two in older files
+FIT = "Fit another model with mrcal-convert-lensmodel"
 AS_RAYS = (
-    "Fit another model with mrcal-convert-lensmodel, or save the rays of all pixels: "
+    f"{FIT}, or save the rays of all pixels: "
     "numpy.save('rays.npy', mrcal.unproject(pixels, *model.intrinsics(), normalize=True)), "
     "where pixels holds (u, v) for each row and column"
 )
@@ -49,22 +56,52 @@ def read(document: Document, request: Request) -> Reading:
     entries = Entries(document.path, _parse(document))
     key = next((key for key in MODEL_KEYS if key in entries), MODEL_KEYS[0])
     model = entries.text(key).replace("DISTORTION_", "LENSMODEL_", 1)
-    if model not in OPENCV and model not in CORE_ONLY:
-        known = ", ".join((*OPENCV, *CORE_ONLY))
-        raise entries.error(key, f"is {model!r}", f"one of {known}", AS_RAYS)
-    count = OPENCV.get(model, 0)
-    numbers = entries.numbers("intrinsics", len(CORE) + count)
-    core = dict(zip(CORE, numbers, strict=False))
     size = read_size(entries, "imagersize")
     camera: PlaneCamera
     with naming_file(document.path):
-        if model in CORE_ONLY:
-            camera = CORE_ONLY[model](**core, size=size)
-        else:
+        if model == CAHVOR:
+            camera = _cahvor(entries.numbers("intrinsics", len(CORE) + 5), 1.0, size)
+        elif variant := CAHVORE.fullmatch(model):
+            camera = _cahvore(entries, key, variant["linearity"], size)
+        elif model in CORE_ONLY:
+            camera = CORE_ONLY[model](*entries.numbers("intrinsics", len(CORE)), size=size)
+        elif model in OPENCV:
+            numbers = entries.numbers("intrinsics", len(CORE) + OPENCV[model])
+            core = dict(zip(CORE, numbers, strict=False))
             camera = lens_camera(core, numbers[len(CORE) :], size)
+        else:
+            known = ", ".join((*OPENCV, *CORE_ONLY, CAHVOR, "LENSMODEL_CAHVORE_linearity=..."))
+            raise entries.error(key, f"is {model!r}", f"one of {known}", AS_RAYS)
     if "valid_intrinsics_region" in entries:
         return Reading(camera, ("the valid_intrinsics_region of the file was not applied",))
     return Reading(camera)
+
+
+def _cahvor(numbers: list[float], linearity: float, size: tuple[int, int]) -> Pinhole | Cahvor:
+    """Camera of the core, alpha, beta, r0, r1 and r2: a pinhole if its lens bends nothing."""
+    if linearity == 1 and not any(numbers[6:]):
+        return Pinhole(*numbers[: len(CORE)], size=size)
+    parameters = [*numbers, linearity]
+    return Cahvor(*parameters, size=size)
+
+
+def _cahvore(
+    entries: Entries, key: str, linearity: str | None, size: tuple[int, int]
+) -> Pinhole | Cahvor:
+    """Camera of a CAHVORE model whose entrance pupil does not move."""
+    chosen: float | None
+    if linearity is None:
+        *numbers, chosen = entries.numbers("intrinsics", len(CORE) + 9)
+    else:
+        numbers = entries.numbers("intrinsics", len(CORE) + 8)
+        chosen = as_number(linearity)
+        if chosen is None:
+            raise entries.error(key, f"has linearity={linearity}", "a finite number")
+    if any(numbers[-3:]):
+        moves = ", ".join(f"{number:g}" for number in numbers[-3:])
+        expected = "e0, e1, e2 = 0: else the rays do not leave one point"
+        raise entries.error("intrinsics", f"has e0, e1, e2 = {moves}", expected, FIT)
+    return _cahvor(numbers[:-3], chosen, size)
 
 
 def _parse(document: Document) -> dict[str, Any]:

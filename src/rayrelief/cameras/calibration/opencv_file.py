@@ -56,7 +56,7 @@ def recognises(document: Document) -> bool:
     content = document.mapping
     if any(key in content for key in ROS_KEYS):
         return False
-    return bool(_matrix_keys(content)) or any(map(_is_matrix, content.values()))
+    return bool(matrix_keys(content)) or any(map(_is_matrix, content.values()))
 
 
 def read(document: Document, request: Request) -> Reading:
@@ -64,13 +64,18 @@ def read(document: Document, request: Request) -> Reading:
     entries = document.entries()
     if document.syntax == "xml":
         entries = Entries(document.path, {child.tag: _plain(child) for child in document.content})
-    keys = _matrix_keys(entries.content) or {"camera_matrix": ""}
+    return read_entries(entries, request)
+
+
+def read_entries(entries: Entries, request: Request) -> Reading:
+    """Camera of the entries of a calibration, from whatever file they come."""
+    keys = matrix_keys(entries.content) or {"camera_matrix": ""}
     size = partial(_read_image_size, entries)
     cameras = {
         key: Candidate(partial(_read_camera, entries, key, suffix), size)
         for key, suffix in keys.items()
     }
-    return choose(document.path, cameras, request)
+    return choose(entries.path, cameras, request)
 
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
@@ -149,7 +154,7 @@ def _find_coefficients(entries: Entries, matrix_key: str, suffix: str) -> str | 
     if key is not None:
         return key
     for other in map(str, entries.content):
-        if _bare(other).startswith("dist"):
+        if bare(other).startswith("dist"):
             raise entries.error(
                 other,
                 "is not a key that is known",
@@ -170,10 +175,10 @@ def _says_fisheye(entries: Entries) -> bool:
     """Whether the file says that its coefficients are those of cv::fisheye."""
     said: dict[str, bool] = {}
     for key in map(str, entries.content):
-        if _bare(key) in FISHEYE_FLAGS and key in entries:
+        if bare(key) in FISHEYE_FLAGS and key in entries:
             value = entries.value(key)
             said[key] = value if isinstance(value, bool) else entries.number(key) != 0
-        elif _bare(key) in MODELS and key in entries:
+        elif bare(key) in MODELS and key in entries:
             said[key] = _names_fisheye(entries, key)
     if len(set(said.values())) > 1:
         first, *others = (f"{key} = {entries.value(key)}" for key in said)
@@ -212,11 +217,11 @@ def _read_number(entries: Entries, key: str) -> float:
     return numbers[0]
 
 
-def _matrix_keys(content: Mapping[str, Any]) -> dict[str, str]:
+def matrix_keys(content: Mapping[str, Any]) -> dict[str, str]:
     """Keys of camera matrices, and the suffix that tells one camera of a pair."""
     keys = {}
     for key, value in content.items():
-        match = MATRIX.fullmatch(_bare(str(key)))
+        match = MATRIX.fullmatch(bare(str(key)))
         # A single letter may stand for anything: nerfstudio has a number k1.
         if match and (match[1] == "cameramatrix" or isinstance(value, list | dict)):
             keys[str(key)] = match[2]
@@ -225,11 +230,12 @@ def _matrix_keys(content: Mapping[str, Any]) -> dict[str, str]:
 
 def _find(entries: Entries, *names: str) -> str | None:
     """The first key that has one of these names, given without case and underscores."""
-    keys = {_bare(str(key)): str(key) for key in entries.content if str(key) in entries}
+    keys = {bare(str(key)): str(key) for key in entries.content if str(key) in entries}
     return next((keys[name] for name in names if name in keys), None)
 
 
-def _bare(key: str) -> str:
+def bare(key: str) -> str:
+    """A key as it is compared: without case and underscores."""
     return key.replace("_", "").lower()
 
 

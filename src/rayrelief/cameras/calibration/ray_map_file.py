@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import naming_file
@@ -16,36 +18,25 @@ from rayrelief.io.arrays import array_names, read_array
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.exr import write_exr
 
+FORMAT = "ray of every pixel"
 KEY = "rays"
 TANGENTS = ("ray_directions_x", "ray_directions_y")
-READABLE = (".npy", ".npz", ".exr", ".mat")
 WRITABLE = (".npy", ".npz", ".exr")
 
 
-def read(path: Path) -> Reading:
-    """Read the ray (x right, y down, z forward) of every pixel; NaN or zero where there is none.
-
-    Arrays ``ray_directions_x`` and ``ray_directions_y`` of a .mat or .npz file, or of two of them,
-    are x / z and y / z, as the authors of the paper publish them; so are two .npy files whose names
-    end like this.
-    """
-    note = f"{path.name}: ray of every pixel"
-    if _tangents(path):
-        return Reading(
-            _from_tangents(path), (note, "rays (x/z, y/z, 1) from " + " and ".join(TANGENTS))
-        )
-    array = read_array(path, keys=(KEY,))
-    if array.shape == (3, 3):
+def read_rays(path: Path, array: npt.NDArray[Any]) -> Reading:
+    """Rays (x right, y down, z forward) of a file; NaN or zero where a pixel has none."""
+    if array.ndim != 3 or array.shape[-1] != 3:
         raise FileError(
-            f"{path} holds a 3x3 matrix",
+            f"{path} holds an array of the shape {array.shape}",
             expected="rays of the shape (height, width, 3)",
-            remedy="Write a camera matrix as text: numpy.savetxt('K.txt', K)",
+            remedy="Write a camera matrix as numpy.save('K.npy', K) or numpy.savetxt('K.txt', K)",
         )
     with naming_file(path):
-        return Reading(RayMap(array), (note,))
+        return Reading(RayMap(array))
 
 
-def _tangents(path: Path) -> list[str]:
+def tangents(path: Path) -> list[str]:
     """Names of the tangents that a file holds; a .npy file has no other name than its own."""
     if path.suffix.lower() == ".npy":
         return [name for name in TANGENTS if path.stem.endswith(name) and path.is_file()]
@@ -53,8 +44,12 @@ def _tangents(path: Path) -> list[str]:
     return [name for name in TANGENTS if name in names]
 
 
-def _from_tangents(path: Path) -> RayMap:
-    """Ray map of x / z and y / z, in one file or in two beside each other."""
+def read_tangents(path: Path) -> Reading:
+    """Ray of every pixel from x / z and y / z, as the authors of the paper publish them.
+
+    Arrays ``ray_directions_x`` and ``ray_directions_y`` of a .mat or .npz file, or of two of them
+    beside each other; or two .npy files whose names end like this.
+    """
     x, y = (read_array(_file_with(path, name), keys=(name,)) for name in TANGENTS)
     if x.ndim != 2 or x.shape != y.shape:
         raise FileError(
@@ -63,17 +58,18 @@ def _from_tangents(path: Path) -> RayMap:
             remedy="Write the file again",
         )
     with naming_file(path):
-        return RayMap(np.stack((x, y, np.ones(x.shape)), axis=-1))
+        camera = RayMap(np.stack((x, y, np.ones(x.shape)), axis=-1))
+    return Reading(camera, ("rays (x/z, y/z, 1) from " + " and ".join(TANGENTS),))
 
 
 def _file_with(path: Path, name: str) -> Path:
     """The file itself, or the one beside it that has the other letter at the end of its name."""
-    own = _tangents(path)
+    own = tangents(path)
     if name in own:
         return path
     partner = path.with_name(f"{path.stem[:-1]}{name[-1]}{path.suffix}")
     paired = path.stem.endswith(own[0][-1])
-    if paired and partner.is_file() and name in _tangents(partner):
+    if paired and partner.is_file() and name in tangents(partner):
         return partner
     raise FileError(
         f"{path} holds {own[0]} but no {name}",

@@ -44,10 +44,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Reading:
-    """A camera, and what was detected or assumed about it."""
+    """A camera, what was detected or assumed about it, and its name where it was one of several."""
 
     camera: Camera
     notes: tuple[str, ...] = ()
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
                 remedy="Give one of these names",
             )
         reading = candidates[request.which].read()
-        return _noting(reading, f"camera {request.which} of {len(candidates)}")
+        return _named(reading, request.which, f"camera {request.which} of {len(candidates)}")
     fitting = candidates
     if request.size is not None and len(candidates) > 1:
         same = {name: each for name, each in candidates.items() if each.size() == request.size}
@@ -111,8 +112,9 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
         )
     if len(fitting) == len(candidates):
         return reading
-    return _noting(reading, f"camera {name} of {len(candidates)}, the only one for this image size")
+    note = f"camera {name} of {len(candidates)}, the only one for this image size"
+    return _named(reading, name, note)
 
 
-def _noting(reading: Reading, note: str) -> Reading:
-    return replace(reading, notes=(note, *reading.notes))
+def _named(reading: Reading, name: str, note: str) -> Reading:
+    return replace(reading, name=name, notes=(note, *reading.notes))

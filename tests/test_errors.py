@@ -1,0 +1,63 @@
+"""Errors: what was found, expected and to be done, in words that can be printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayrelief.cameras.calibration import read_camera
+from rayrelief.errors import CameraError, FileError, InputError, RayreliefError
+
+KINDS = [RayreliefError, InputError, FileError, CameraError]
+FRAME = {"fl_x": 5, "fl_y": 5, "cx": 2, "cy": 2, "w": 4, "h": 3}
+
+
+def test_the_message_is_made_of_its_parts() -> None:
+    error = RayreliefError("two of them", expected="one", remedy="Remove the other")
+    assert str(error) == "two of them; expected one. Remove the other."
+    assert str(RayreliefError("two of them")) == "two of them."
+    assert str(RayreliefError("two", remedy="Remove one")) == "two. Remove one."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(text=st.text(st.characters(exclude_categories=[]), min_size=1))
+def test_every_message_can_be_printed_and_says_the_same(
+    kind: type[RayreliefError], text: str
+) -> None:
+    error = kind(text, expected=text, remedy=text)
+    shown = text.encode("utf-8", "backslashreplace").decode()
+    assert (error.found, error.expected, error.remedy) == (shown, shown, shown)
+    assert str(error).encode() == f"{shown}; expected {shown}. {shown}.".encode()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        FRAME | {"file_path": "\ud800.png", "fl_x": -5},
+        FRAME | {"file_path": "\ud800.png", "k9\udfff": 1, "fl_x": "\udabc"},
+        FRAME | {"file_path": "a", "camera_model": "\ud800"},
+    ],
+)
+def test_half_a_character_of_a_calibration_is_escaped(
+    tmp_path: Path, frame: dict[str, object]
+) -> None:
+    path = tmp_path / "transforms.json"
+    path.write_text(json.dumps({"frames": [frame, {**frame, "file_path": "\udbff", "w": 9}]}))
+    with pytest.raises(FileError) as caught:
+        read_camera(path, which=str(frame["file_path"]))
+    message = str(caught.value).encode()
+    assert b"transforms.json" in message
+    assert b"\\ud" in message
+
+
+def test_the_names_to_choose_from_are_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "transforms.json"
+    frames = [FRAME | {"file_path": "\ud800"}, FRAME | {"file_path": "\udfff", "fl_x": 9}]
+    path.write_text(json.dumps({"frames": frames}))
+    with pytest.raises(FileError) as caught:
+        read_camera(path)
+    assert b"differ: \\ud800, \\udfff; expected" in str(caught.value).encode()
