@@ -13,14 +13,13 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 
 import rayrelief
 from benchmarks import diligent
 from benchmarks.accuracy.diligent_mv import view_cells, view_sheet
 from benchmarks.accuracy.experiments import MADE, NOISE, Cell, made_cells, noise_cells
-from benchmarks.accuracy.explanations import explanation_sheet
+from benchmarks.accuracy.explanations import cells_of_all_tables, explanation_sheet
 from benchmarks.accuracy.figures.catalogue import figure_cells, figure_sheet
 from benchmarks.accuracy.figures.study import Study
 from benchmarks.accuracy.formulation import formulation_sheets
@@ -176,8 +175,8 @@ def _view_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
     yield view_sheet(TITLES["diligent_mv"], command, cells, this.cache)
 
 
-def _all_made_cells(this: Run) -> Iterator[Cell]:
-    return chain.from_iterable(_made_cells(table, this) for table in MADE)
+def _explained_cells(this: Run) -> Iterable[Cell]:
+    return cells_of_all_tables(this.scenes, this.settings, this.library).values()
 
 
 def _explanation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
@@ -219,7 +218,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     },
     "lens": Experiment(lambda this: lens_cells(this.settings, this.library), _lens_sheets),
     "diligent_mv": Experiment(lambda this: view_cells(this.settings, this.library), _view_sheets),
-    "explain": Experiment(_all_made_cells, _explanation_sheets),
+    "explain": Experiment(_explained_cells, _explanation_sheets),
     "figures": Experiment(lambda this: figure_cells(_study(this)), _figure_sheets),
 }
 PAPER = Suite("paper", (), EXPERIMENTS, summary)

@@ -147,7 +147,7 @@ def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
 
 def spread_text(each: Scored) -> str:
     """Median, least and greatest / printed."""
-    middle, low, high = (MM.show(value) for value in (each.quartiles[1], *extremes(each.made)))
+    middle, low, high = (MM.show(value) for value in (each.median, *extremes(each.made)))
     printed = f"**{each.printed}**" if print_within(each) else each.printed
     return f"{middle} ({low} to {high}) / {printed}"
 
@@ -177,7 +177,7 @@ def extremes(made: Sequence[float]) -> tuple[float, float]:
 
 
 def _record(each: Scored) -> tuple[str, ...]:
-    numbers = (each.quartiles[1], *extremes(each.made))
+    numbers = (each.median, *extremes(each.made))
     within = "yes" if print_within(each) else "no"
     shown = (f"{value:.6g}" for value in numbers)
     return each.row, each.column, each.printed, *shown, within, *(f"{v:.6g}" for v in each.made)

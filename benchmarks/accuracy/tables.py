@@ -42,6 +42,11 @@ class Scored:
         return quartiles
 
     @property
+    def median(self) -> float:
+        """Median of our errors."""
+        return float(self.quartiles[1])
+
+    @property
     def text(self) -> str:
         """Ours / printed."""
         if not self.made:
@@ -59,7 +64,7 @@ class Scored:
     def agrees(self) -> bool:
         """Whether ours is within the limit; NaN is not."""
         printed = 0.0 if self.printed == "<10^-2" else float(self.printed)
-        return bool(abs(self.quartiles[1] - printed) <= WITHIN + 1e-12)
+        return abs(self.median - printed) <= WITHIN + 1e-12
 
 
 @dataclass(frozen=True)

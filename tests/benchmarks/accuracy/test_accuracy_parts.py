@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rayrelief
 from benchmarks.accuracy.experiments import MADE, NOISE, PREPROCESSED, Cell, published_tables
-from benchmarks.accuracy.formulation import METHODS, PARTS, scientific
+from benchmarks.accuracy.formulation import COMPARED_WITH, METHODS, PARTS, BareBiNI, scientific
 from benchmarks.accuracy.inputs import Noise, Source
 from benchmarks.accuracy.predictions import (
     Cache,
@@ -29,7 +29,7 @@ from benchmarks.accuracy.tables import WITHIN, Scored, Sheet, score, summary
 from benchmarks.maps import STEADY
 from benchmarks.report import Table
 from rayrelief.errors import Outcome
-from rayrelief.evaluation.residuals import Spread
+from rayrelief.evaluation.residuals import Spread, formulation_residuals
 from rayrelief.synthetic import gallery
 
 OBJECTS = published_tables()["table2"]["objects"]
@@ -121,7 +121,7 @@ def test_stopped_run_is_no_prediction(data):
 def test_every_row_has_a_printed_number_for_every_object():
     known = published_tables()
     for part in PARTS:
-        assert set(known["formulation"][part]) == set(METHODS)
+        assert set(known["formulation"][part]) == {COMPARED_WITH.get(row, row) for row in METHODS}
         for row in known["formulation"][part].values():
             assert len(row) == len(OBJECTS)
             assert all(re.fullmatch(r"\(\d\.\d\d ± \d\.\d\d\) × 10\^-?\d", cell) for cell in row)
@@ -135,6 +135,16 @@ def test_every_row_has_a_printed_number_for_every_object():
     for kind, unit in zip(NOISE, ("percent", "degrees"), strict=True):
         assert set(known[kind]["rows"]) == set(PREPROCESSED)
         assert all(len(row) == len(known[kind][unit]) for row in known[kind]["rows"].values())
+
+
+def test_bini_without_its_right_side_measures_the_depth_alone():
+    scene = gallery.plane(9, 11)
+    assert scene.depth is not None
+    ratios = [depth[1:] / depth[:-1] for depth in (scene.depth, scene.depth.T)]
+    both_ways = np.concatenate([np.abs(1 - r).ravel() for r in (*ratios, *(1 / r for r in ratios))])
+    found = formulation_residuals(scene, BareBiNI.published()).relative_depth
+    assert (found.mean, found.std) == pytest.approx((both_ways.mean(), both_ways.std()))
+    assert found.mean > 10 * formulation_residuals(scene, METHODS["bini"]).relative_depth.mean
 
 
 def test_principal_point_of_the_paper(data):

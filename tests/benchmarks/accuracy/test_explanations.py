@@ -11,7 +11,8 @@ import pytest
 
 import rayrelief
 from benchmarks import diligent
-from benchmarks.accuracy.experiments import MADE, Cell, published_tables
+from benchmarks.accuracy import experiments
+from benchmarks.accuracy.experiments import MADE, NOISE, Cell, published_tables
 from benchmarks.accuracy.explanations import (
     EXACT,
     EXACT_ITERATIONS,
@@ -26,7 +27,7 @@ from benchmarks.accuracy.explanations import (
     remark_on,
     solved_exactly,
 )
-from benchmarks.accuracy.inputs import Source, moved
+from benchmarks.accuracy.inputs import Noise, Source, moved
 from benchmarks.accuracy.predictions import Task
 from benchmarks.accuracy.settings import PrincipalPoint, Settings
 from benchmarks.accuracy.tables import WITHIN, Scored
@@ -41,6 +42,11 @@ def explanation(
     scored = Scored("row", "harvest", printed, (ours,), ())
     named = dict(zip(VARIATIONS, varied, strict=True))
     return Explanation("made", scored, named, (own, *others), "")
+
+
+def noisy(printed: str, *draws: float, exact: float) -> Explanation:
+    scored = Scored("raw", "2 %", printed, draws, ())
+    return Explanation("outliers", scored, {EXACT: exact}, (Print("outliers", "raw", printed),), "")
 
 
 # Varied: other principal point, turned, rounded, exact.
@@ -86,6 +92,33 @@ def test_verdict_follows_the_numbers(
     printed: str, ours: float, varied: tuple[float, ...], verdict: str
 ) -> None:
     assert explanation(printed, ours, varied).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("explained", "verdict"),
+    [
+        (
+            noisy("0.50", 0.3, 0.7, 0.8, exact=0.9),
+            "within the spread of the draws (0.300 to 0.800)",
+        ),
+        (noisy("0.50", 0.7, 0.8, 0.9, exact=0.55), "exact inner solver fits (0.550)"),
+        (
+            noisy("0.50", 0.7, 0.8, 0.9, exact=0.3),
+            "within the range of all variations (0.300 to 0.900)",
+        ),
+        (
+            noisy("0.50", 0.9, 2.0, 3.0, exact=1.5),
+            "no variation reaches the print (the draws gave 0.900 to 3.000)",
+        ),
+        (
+            noisy("0.50", 0.9, 2.0, 3.0, exact=0.6),
+            "no variation reaches the print (the draws gave 0.900 to 3.000), "
+            "the closest is exact inner solver (0.600)",
+        ),
+    ],
+)
+def test_draws_of_noise_are_a_spread_too(explained: Explanation, verdict: str) -> None:
+    assert explained.verdict == verdict
 
 
 def test_verdict_names_other_prints_of_the_same_setting() -> None:
@@ -150,16 +183,26 @@ def test_other_point_is_the_one_not_taken(
 
 
 @pytest.mark.parametrize(("given", "taken"), [(1200, EXACT_ITERATIONS), (20, 20)])
-def test_exact_solves_need_few_iterations(given: int, taken: int) -> None:
+def test_exact_solves_need_few_iterations(data, given: int, taken: int) -> None:
     method = rayrelief.RayPlane.published(given, jumps=False)
-    cell = Cell("row", "cow", "0.10", (Task(Source("cow"), method, "key"),))
-    (task,) = solved_exactly(cell, "digest", "library").tasks
-    assert task.method == replace(method, solver=EXACT_SOLVER, max_iterations=taken)
-    assert task.key != "key"
+    sources = [Source("harvest", noise=Noise("outliers", 50.0, seed)) for seed in range(2)]
+    cell = Cell("row", "50 %", "0.10", tuple(Task(each, method, "key") for each in sources))
+    exact = solved_exactly(cell, "library")
+    expected = replace(method, solver=EXACT_SOLVER, max_iterations=taken)
+    assert [task.method for task in exact.tasks] == [expected] * 2
+    assert len({"key", *(task.key for task in exact.tasks)}) == 3
 
 
-def test_off_cells_and_only_those_are_explained(run, results, written, predicted) -> None:
-    words = (*MADE, "explain", "--objects", "harvest,cow")
+@pytest.fixture
+def two_draws(monkeypatch) -> None:
+    """Noise is drawn twice only."""
+    monkeypatch.setattr(experiments, "SEEDS", range(2))
+
+
+def test_off_cells_and_only_those_are_explained(
+    run, results, written, predicted, two_draws
+) -> None:
+    words = (*MADE, *NOISE, "explain", "--objects", "harvest,cow")
     assert run(*words) == 0
     assert len(predicted) == len(set(predicted))
     files, count = written(results), len(predicted)
@@ -168,20 +211,26 @@ def test_off_cells_and_only_those_are_explained(run, results, written, predicted
     assert written(results) == files
 
     off = []
-    for table in MADE:
+    for table in (*MADE, *NOISE):
         for line in csv.DictReader(files[f"paper-{table}-quick.csv"].decode().splitlines()):
             if line["ours"] and line["printed"] != "-":
                 printed = 0.0 if line["printed"] == "<10^-2" else float(line["printed"])
                 if abs(float(line["ours"]) - printed) > WITHIN:
                     off.append((table, line["row"], line["column"], line["printed"]))
     explained = list(csv.DictReader(files["paper-explain-quick.csv"].decode().splitlines()))
-    head = ("table", "row", "object", "printed")
+    head = ("table", "row", "column", "printed")
     assert [tuple(line[name] for name in head) for line in explained] == off
-    assert 0 < len(off) < sum(len(rows) for rows in MADE.values()) * 2
+    assert {place[0] for place in off} >= {"made", *NOISE}
+    assert sum(place[0] in MADE for place in off) < sum(len(rows) for rows in MADE.values()) * 2
     for line in explained:
-        assert all(np.isfinite(float(line[name])) for name in VARIATIONS)
         assert line["verdict"]
-        assert abs(float(line["ours"]) - float(line[VARIATIONS[1]])) < 0.01  # turned alike
+        assert np.isfinite(float(line[EXACT]))
+        if line["table"] in NOISE:
+            assert all(line[name] == "-" for name in VARIATIONS if name != EXACT)
+            continue
+        assert all(np.isfinite(float(line[name])) for name in VARIATIONS)
+        alike = line["ours"] if line["column"] == "cow" else line[EXACT]
+        assert abs(float(alike) - float(line[VARIATIONS[1]])) < 0.01  # turned by 180 degrees
     assert any(line["ours"] != line[OTHER_POINT] for line in explained)
     assert any(line["ours"] != line[EXACT] for line in explained)
     assert "formulation/bini: " in files[next(n for n in files if n.endswith(".md"))].decode()
