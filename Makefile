@@ -38,7 +38,7 @@ bench: $(STAMP)  ## all tables with their limits; accuracy needs real maps (RAYR
 paper: $(STAMP)  ## the paper's tables beside ours, and its figures; goes on where it stopped
 	$(BIN)/python -m benchmarks.accuracy
 
-paper-spread: $(STAMP)  ## the same over perturbed inputs: median and spread; takes much longer
+paper-spread: $(STAMP)  ## its tables of MADE over perturbed inputs: median and spread; takes much longer
 	$(BIN)/python -m benchmarks.accuracy --spread
 
 clean:

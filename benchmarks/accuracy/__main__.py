@@ -115,24 +115,30 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
         with skipped_if_unavailable(table, unless=chosen):
             cells[table] = list(suite.experiments[table].cells(this))
     tasks = [task for each in cells.values() for cell in each for task in cell.tasks]
-    made = predict_missing(tasks, this.cache, workers)
+    made = predict_missing(tasks, this.cache, workers, this.library)
     progress(f"predictions made: {made}; all others were in the cache")
 
-    sheets: list[Sheet] = []
+    page = folder / f"{settings.file_stem(suite.prefix, *chosen)}.md"
+    head = f"# The tables of the paper\n\nrayrelief {this.library}, principal point of the "
+    texts, sheets = [head + settings.principal_point], list[Sheet]()
     for table, content in cells.items():
         with skipped_if_unavailable(table, unless=chosen):
-            sheets += suite.experiments[table].sheets(this, content)
-    stem = settings.file_stem(suite.prefix, *chosen)
-    shown = [sheet.table for sheet in sheets]
+            for sheet in suite.experiments[table].sheets(this, content):
+                sheets.append(sheet)
+                show(sheet.table, texts, page)  # at once: what follows may take long
+                sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
     close = suite.summary(sheets, settings.command(*suite.options, *chosen))
-    texts = [table.to_markdown() for table in [*shown, *([close] if close else [])]]
-    print("\n\n".join(texts))
-    head = f"# The tables of the paper\n\nrayrelief {this.library}, principal point of the "
-    write_text(folder / f"{stem}.md", "\n\n".join([head + settings.principal_point, *texts]) + "\n")
-    for sheet in sheets:
-        sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
-    progress(f"written to {folder / stem}.md, and a .csv for each table")
+    if close is not None:
+        show(close, texts, page)
+    progress(f"written to {page}, and a .csv for each table")
     return 0
+
+
+def show(table: Table, texts: list[str], page: Path) -> None:
+    """Print a table, and write it below the others of a page."""
+    texts.append(table.to_markdown())
+    print(texts[-1], end="\n\n", flush=True)
+    write_text(page, "\n\n".join(texts) + "\n")
 
 
 @contextmanager
@@ -236,7 +242,7 @@ SPREAD = Suite(
 def parser() -> argparse.ArgumentParser:
     """Tables and settings."""
     known = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy", description=Settings.__doc__
+        prog="python -m benchmarks.accuracy", description=(Settings.__doc__ or "").split("\n")[0]
     )
     known.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TITLES))
     known.add_argument("--spread", action="store_true", help="tables of MADE over perturbed inputs")

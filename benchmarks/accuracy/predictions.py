@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +97,10 @@ def predict(task: Task, stopped: Callable[[], bool]) -> Prediction | None:
 
 
 def library_state(folder: Path = Path(rayrelief.__file__).parent) -> str:
-    """Version of the library, and a hash of its source files."""
+    """Version of the library, and a hash of its source files and of what it computes with."""
     digest = hashlib.sha256()
+    for package in ("numpy", "scipy", "numba"):
+        _feed(digest, f"{package} {version(package)}")
     for path in sorted(folder.rglob("*.py")):
         _feed(digest, path.relative_to(folder).as_posix())
         _feed(digest, path.read_text(encoding="utf-8"))

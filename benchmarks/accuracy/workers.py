@@ -19,12 +19,17 @@ from benchmarks.accuracy.predictions import Cache, Task, library_state, predict
 _STOP: list[Event] = []  # in a worker: the wish of the process that started it
 
 
-def predict_missing(tasks: Sequence[Task], cache: Cache, workers: int) -> int:
-    """Make the predictions that the cache does not hold; their number."""
+def predict_missing(tasks: Sequence[Task], cache: Cache, workers: int, library: str) -> int:
+    """Make the predictions that the cache does not hold; their number.
+
+    Workers take the source as it is now, the keys are of that state of the library.
+    """
     unique = {task.key: task for task in tasks}
     missing = [task for key, task in unique.items() if cache.load(key) is None]
     if not missing:
         return 0
+    if library_state() != library:
+        raise SystemExit("the source has changed during the run; start the same command again")
     progress = Progress(len(unique), len(unique) - len(missing))
     with worker_pool(min(workers, len(missing))) as pool, progress:
         with _conditions_of_workers(cache):

@@ -135,6 +135,18 @@ def test_the_field_ends_all_around_the_axis_of_the_lens(
             np.testing.assert_allclose(rays, directions, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("linearity", [0.1, 0.0, 1e-17, -0.1])
+def test_no_direction_is_further_off_the_axis_than_straight_behind(linearity: float) -> None:
+    """Chi goes on rising there; the angle would come around to directions that were seen."""
+    camera = Cahvor(*CORE, linearity=linearity)
+    bend = math.tan if linearity > 0 else math.sin
+    behind = bend(linearity * math.pi) / linearity if abs(linearity) > 1e-15 else math.pi
+    across, along = camera.direction_at(behind * np.array([1 - 1e-9, 1 + 1e-14, 1 + 1e-9]))
+    assert np.isfinite(across).tolist() == np.isfinite(along).tolist() == [True, True, False]
+    assert 0 < across[1] < 1e-13  # still to the same side
+    assert along[1] == -1
+
+
 def test_an_equidistant_lens_sees_behind_the_camera() -> None:
     camera = Cahvor(100, 100, 0, 0, linearity=0.0)
     ray = camera.directions(np.array([200.0, 0.0]))

@@ -131,11 +131,38 @@ def test_a_transverse_panorama_has_its_poles_left_and_right() -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(0, 100), st.integers(1, 88))
-def test_the_pixels_of_any_crop_of_a_transverse_panorama_come_back(top: int, height: int) -> None:
+@given(st.floats(-200, 200), st.integers(0, 87), st.integers(1, 88))
+def test_the_pixels_of_any_crop_of_a_transverse_panorama_come_back(
+    cy: float, top: int, height: int
+) -> None:
     """Rows are longitudes: they follow the image more than a turn away from its axis."""
-    camera = TransverseEquirectangular(14, 14, 20, -70.5, size=(40, 188))
-    part = camera.crop(0, top, 40, height)
+    turn = TransverseEquirectangular(14, 88 / (2 * math.pi), 20, cy, size=(40, 88))
+    height = min(height, 88 - top)
+    part = turn.crop(0, top, 40, height)
     rays = part.unit_rays(height, 40)
     np.testing.assert_allclose(part.project(rays), pixel_grid(height, 40), atol=1e-9)
+    assert turn.spans_a_turn
+    assert part.spans_a_turn == (height == 88)
     assert not part.wraps(40)
+
+
+@settings(deadline=None)
+@given(st.floats(5, 500), st.floats(-300, 300), st.integers(1, 3500), st.floats(-2, 2))
+def test_a_transverse_panorama_comes_back_or_is_refused(
+    fy: float, cy: float, height: int, skew: float
+) -> None:
+    """It is its rows that go around."""
+    if height - 1 > 2 * math.pi * fy - 0.01:
+        words = rf"{height} pixels around the axis at .*; expected a turn at most.*focal length"
+        with pytest.raises(CameraError, match=words):
+            TransverseEquirectangular(9.0, fy, 1.0, cy, skew=skew, size=(3, height))
+        return
+    camera = TransverseEquirectangular(9.0, fy, 1.0, cy, skew=skew, size=(3, height))
+    pixels = camera.project(camera.unit_rays(height, 3))
+    np.testing.assert_allclose(pixels, pixel_grid(height, 3), rtol=0, atol=1e-6)
+
+
+def test_columns_of_a_transverse_panorama_end_at_the_poles_instead_of_being_refused() -> None:
+    camera = TransverseEquirectangular(10, 20, 99.5, 9.5, size=(200, 20))
+    seen = np.isfinite(camera.rays(20, 200)).all(axis=2)
+    assert seen.sum(axis=1).tolist() == [32] * 20  # pi times 10 pixels per radian, and one

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cameras.models import MODELS
 from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.fisheye import Equisolid
 from rayrelief.cameras.metashape_lens import (
     MetashapeEquidistant,
@@ -66,6 +67,12 @@ def test_nothing_of_the_branch_is_distorted_beyond_its_reach(
     phi = rng.uniform(0, 2 * math.pi, 1000)
     seen = np.hypot(*distortion.distort_seen(radius * np.cos(phi), radius * np.sin(phi)))
     assert np.nanmax(seen) <= distortion.reach
+
+
+def test_there_is_one_reach_whoever_computes_it() -> None:
+    """A smaller one of the terms that do not grow would be cached for other threads to read."""
+    distortion = GROWN.distortion
+    assert vars(LensDistortion)["reach"].func(distortion) == distortion.reach
 
 
 @settings(max_examples=20, deadline=None)

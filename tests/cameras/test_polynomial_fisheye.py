@@ -79,6 +79,21 @@ def test_the_image_ends_where_the_angle_stops_to_rise() -> None:
         assert np.isnan(camera.project(off_axis(1.2))).all()
 
 
+def test_the_image_ends_where_the_angle_as_good_as_stops_to_rise() -> None:
+    """The derivative 1 - r / 2 of t = r - r^2 / 4 is a thousandth of that in the middle at 1.998.
+
+    Between there and its maximum a pixel sees what the next ones see, to 1e-6 radians.
+    """
+    camera = PolynomialFisheye(100, 100, 0, 0, 0, 1, -0.25)
+    rays = camera.directions(np.array([[199.8 - 1e-6, 0.0], [199.8 + 1e-6, 0.0]]))
+    assert np.isfinite(rays).all(axis=1).tolist() == [True, False]
+    angles = 1 - 1e-6 + np.array([-1e-9, 1e-9])
+    assert np.isfinite(camera.project([off_axis(t) for t in angles])).all(axis=1).tolist() == [
+        True,
+        False,
+    ]
+
+
 def test_the_image_ends_at_the_widest_angle() -> None:
     camera = PolynomialFisheye(100, 100, 0, 0, 0, 1, 0.5, widest=1.5)  # reached at r = 1
     rays = camera.directions(np.array([[100.0, 0.0], [100.0 + 1e-6, 0.0]]))

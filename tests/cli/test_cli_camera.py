@@ -18,6 +18,8 @@ from reference.calibrations import OPENCV_YAML
 PINHOLE = Pinhole(300.0, 310.5, 159.25, 119.75, size=(320, 240))
 LENS = BrownConrady(300, 310, 159, 119, -0.2, 0.01, 0.001, -0.002, size=(320, 240))
 FISHEYE = KannalaBrandt(100, 101, 159, 119, 0.01, -0.002, size=(320, 240))
+SIZE = ("--width", 320, "--height", 240)
+NO_SIZE = "does not tell the size of its image: give --width and --height"
 TARGETS = [
     ("opencv", PINHOLE, "camera.yaml"),
     ("opencv", LENS, "camera.xml"),
@@ -118,32 +120,79 @@ def test_every_format_that_is_offered_can_be_written():
     assert {name.value for name in TargetName} == {*WRITERS, "rays"}
 
 
+RAYS = "expected one of .npy, .npz, .exr. Rename the file, which is to hold the ray of every pixel"
+
+
 @pytest.mark.parametrize(
-    ("target", "words"), [("k", "a KannalaBrandt does not fit"), ("rays", r"suffix '.txt'")]
+    ("name", "to", "words"),
+    [
+        ("K.txt", ("--to", "k"), "a KannalaBrandt does not fit"),
+        ("K.txt", ("--to", "rays"), f"K.txt has the suffix '.txt'; {RAYS}"),
+        ("x.json", ("--to", "rays"), f"x.json has the suffix '.json'; {RAYS}"),
+        ("rays.mat", ("--to", "rays"), f"rays.mat has the suffix '.mat'; {RAYS}"),
+        ("K.npy", ("--to", "k"), "K.npy has the suffix '.npy' of an array; expected another one"),
+        ("a.EXR", ("--to", "opencv"), "a.EXR has the suffix '.EXR' of an array"),
+        ("a.yaml", (), "expected one of .json, .npy, .npz, .exr. Rename the file, or name another"),
+        ("rays", (), "rays has no suffix; expected one of .json, .npy"),
+    ],
 )
-def test_what_a_format_cannot_hold_is_refused_and_nothing_is_written(run, tmp_path, target, words):
+def test_what_a_file_cannot_hold_is_refused_and_nothing_is_written(run, tmp_path, name, to, words):
     write_camera(tmp_path / "own.json", FISHEYE)
-    error = run("camera", tmp_path / "own.json", "--write", tmp_path / "K.txt", "--to", target)
-    assert words in error.error()
-    assert not (tmp_path / "K.txt").exists()
+    done = run("camera", tmp_path / "own.json", "--write", tmp_path / name, *to)
+    assert words in done.error()
+    assert [path.name for path in tmp_path.iterdir()] == ["own.json"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("100,100,1,1",), "needs --width and --height"),
-        (("K.txt", "--picture", "rays.png"), "size of the image is not known"),
+        (("K.txt", "--picture", "rays.png"), f"K.txt {NO_SIZE}"),
+        (("K.npy", "--write", "r.npy"), f"K.npy {NO_SIZE}"),
+        (("K.npy", "--write", "r.exr", "--to", "rays"), f"K.npy {NO_SIZE}"),
+        (("calib.npz", "--resize", "320x240"), f"calib.npz {NO_SIZE}"),
+        (("K.txt", "--write", "a.yaml", "--to", "ros"), f"K.txt {NO_SIZE}"),
+        (("K.txt", "--write", "a.yaml", "--to", "kalibr"), f"K.txt {NO_SIZE}"),
+        (("K.txt", "--write", "a.txt", "--to", "colmap"), f"K.txt {NO_SIZE}"),
+        (("K.txt", "--write", "a.json", "--to", "nerfstudio"), f"K.txt {NO_SIZE}"),
+        (("K.txt", "--width", "100"), "--width and --height go together"),
+        (("fov:60", "--height", "100"), "--width and --height go together"),
         (("K.txt", "--to", "colmap"), "--to says the format of --write"),
         (("K.txt", "--crop", "1,2,3"), "'1,2,3' is not understood"),
-        (("K.txt", "--resize", "0x3"), "'0x3' is not understood"),
+        (("fov:60", *SIZE, "--resize", "0x3"), "'0x3' is not understood"),
     ],
 )
 def test_wrong_usage_is_told(run, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
-    np.savetxt("K.txt", [[100, 0, 50], [0, 100, 40], [0, 0, 1]])
+    matrix = np.array([[100, 0, 50], [0, 100, 40], [0, 0, 1.0]])
+    np.savetxt("K.txt", matrix)
+    np.save("K.npy", matrix)
+    np.savez("calib.npz", mtx=matrix, dist=np.zeros(5))
     done = run("camera", *arguments)
     assert done.code == 2
     assert words in " ".join(done.err.replace("│", " ").split())
+    assert {path.name for path in tmp_path.iterdir()} == {"K.txt", "K.npy", "calib.npz"}
+
+
+@pytest.mark.parametrize("target", TargetName)
+def test_no_format_asks_for_more_than_the_size_that_a_part_of_the_image_has(
+    run, tmp_path, monkeypatch, target
+):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("K.txt", [[100, 0, 50], [0, 100, 40], [0, 0, 1]])
+    suffixes = {
+        "rays": "npz",
+        "rayrelief": "json",
+        "nerfstudio": "json",
+        "k": "txt",
+        "colmap": "txt",
+    }
+    path = "part." + suffixes.get(target.value, "yaml")
+    part = ("--crop", "10,20,60,40", "--resize", "30x20", "--write", path, "--to", target.value)
+    assert run("camera", "K.txt", *part).code == 0
+    expected = Pinhole(100, 100, 40, 20, size=(60, 40)).resize(30, 20)
+    rays = read_camera(path, height=20, width=30).unit_rays(20, 30)
+    np.testing.assert_allclose(rays, expected.unit_rays(20, 30), rtol=0, atol=1e-15)
 
 
 def test_a_camera_of_several_is_chosen_by_its_name(run, tmp_path):

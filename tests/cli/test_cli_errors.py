@@ -162,7 +162,7 @@ def test_camera_of_another_resolution(run, sphere, out):
     ("text", "found"),
     [
         ("0 0 16\n0 0 12\n0 0 1\n", "a singular matrix"),
-        ("fx 0 cx\n0 fy cy\n0 0 1\n", "'fx', which is not a finite number"),
+        ("fx 0 cx\n0 fy cy\n0 0 1\n", "'fx' in line 1, which is not a finite number"),
         ("30 0 16\n0 30 12\n", "2 rows"),
     ],
     ids=["singular", "text", "cut off"],

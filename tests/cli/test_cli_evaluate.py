@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 import rayrelief
+from rayrelief.cameras.calibration import write_camera
+from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.integration import integrate
 from rayrelief.result import Integration
+from rayrelief.synthetic.surroundings import wavy_room
 
 ONE_THREAD = ("--threads", 1)
 
@@ -67,6 +71,17 @@ def test_orthographic_camera_is_aligned_by_a_shift(run, plane):
     cells = run("evaluate", plane, *options).out.splitlines()[1].split()
     assert cells[3:5] == ["-", "-"]
     assert cells[-1] == "shift"
+
+
+def test_panorama_with_distances_that_do_not_say_so(run, tmp_path):
+    scene = wavy_room(24, 48, Equirectangular.full(24, 48))
+    assert scene.depth is not None
+    np.save(tmp_path / "normal_map.npy", from_opencv(scene.normals, "opengl"))
+    np.save(tmp_path / "depth_gt.npy", scene.depth)
+    write_camera(tmp_path / "camera.json", scene.camera)
+    ended = run("evaluate", tmp_path, "--json", "--method", "smooth", *ONE_THREAD)
+    assert any("taken as distance" in line for line in ended.lines("note: "))
+    assert ended.json()[0]["re_percent"] < 2  # 100 where they are taken as z-depth
 
 
 def test_numbers_that_json_does_not_have_become_null(run, plane, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import inspect
 import json
@@ -11,7 +10,7 @@ from importlib.metadata import PackageNotFoundError
 import numpy as np
 import pytest
 
-from rayrelief.cameras.calibration import read_camera
+from rayrelief.cameras.calibration import read_camera, write_camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
@@ -153,33 +152,47 @@ def no_preview(monkeypatch):
     monkeypatch.setattr("rayrelief.viewer.preview.write_preview", lambda *_, **__: None)
 
 
+LEFT = "left from an earlier run, not of this one"
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.usefixtures("no_preview")
-def test_files_of_an_earlier_run_do_not_stay_beside_those_of_the_next(run, plane, out):
+def test_files_of_an_earlier_run_are_named_and_stay(run, plane, out, read_report):
     rays = out.parent / "rays_in.npy"
     np.save(rays, read_scene(plane).camera.rays(24, 32))
     formats = ("--depth-format", "npy,exr", "--mesh-format", "stl")
     first = run("integrate", plane, "-o", out, *formats, *ONE_THREAD)
     assert first.code == 0
-    assert "removed" not in first.err
-    others = {"notes.txt": b"mine", "depth.tif": b"mine too", "K.txt": b"1 0 0"}
-    for name, content in others.items():
-        (out / name).write_bytes(content)
+    assert LEFT not in first.err
+    (out / "notes.txt").write_text("mine")
+    (out / "depth.exr").unlink()
+    before = contents(out)
 
     second = run("integrate", plane, "-o", out, "--camera", rays, *BARE)
-    assert {*contents(out)} == {*others, "rays.npy", "report.json"}
-    assert others.items() <= contents(out).items()
-    gone = ("depth.npy", "depth.exr", "mesh.stl", "camera.json")
-    removed = [line for line in second.lines("note: ") if "removed" in line]
-    assert removed == [
-        f"note: removed {out / name}, which an earlier run had written" for name in gone
-    ]
+    told = [line for line in second.lines("note: ") if LEFT in line]
+    assert told == [f"note: {LEFT}: depth.npy, mesh.stl, camera.json"]
+    assert read_report(out)["files"] == ["preview.png", "rays.npy", "report.json"]
+    del before["report.json"]
+    assert before.items() <= contents(out).items()
 
-    run("integrate", plane, "-o", out, *BARE)
-    assert {*contents(out)} == {*others, "camera.json", "report.json"}
+    third = run("integrate", plane, "-o", out, "--json", *BARE)
+    assert [line for line in third.lines("note: ") if LEFT in line] == [f"note: {LEFT}: rays.npy"]
+    assert third.json()["status"]["ok"]
+
+
+@pytest.mark.usefixtures("no_preview")
+def test_files_of_the_user_outlive_any_number_of_runs(run, plane):
+    scene = read_scene(plane)
+    write_camera(plane / "mine.json", scene.camera)
+    rays = plane / "rays_in.npy"
+    np.save(rays, scene.camera.rays(24, 32))
+    before = contents(plane)
+    for camera in (plane / "mine.json", rays, plane / "K.txt", rays):
+        assert run("integrate", plane, "-o", plane, "--camera", camera, *BARE).code == 0
+    assert before.items() <= contents(plane).items()
 
 
 TAMPERED = [
@@ -196,7 +209,7 @@ TAMPERED = [
 
 @pytest.mark.usefixtures("no_preview")
 @pytest.mark.parametrize("report", [*map(json.dumps, TAMPERED), "{", "[" * 100_000, "\udcff"])
-def test_nothing_is_removed_that_no_report_of_a_run_lists(run, plane, out, report):
+def test_nothing_is_named_that_no_report_of_a_run_lists(run, plane, out, report):
     (out / "deeper").mkdir(parents=True)
     mine = [out / name for name in ("depth.npy", "notes.txt", "deeper/depth.npy", "../depth.npy")]
     for path in mine:
@@ -205,22 +218,75 @@ def test_nothing_is_removed_that_no_report_of_a_run_lists(run, plane, out, repor
     ended = run("integrate", plane, "-o", out, *BARE)
     assert ended.code == 0
     assert [path.read_text() for path in mine] == ["mine"] * 4
-    assert "removed" not in ended.err
+    assert LEFT not in ended.err
+
+
+# What a run reads is not replaced
+
+
+def _its_camera(folder):
+    write_camera(folder / "camera.json", read_scene(folder).camera)
+    return (folder, "-o", folder), "camera.json"
+
+
+def _its_camera_by_another_way(folder):
+    write_camera(folder / "camera.json", read_scene(folder).camera)
+    (folder.parent / "link").symlink_to(folder, target_is_directory=True)
+    return (folder, "-o", folder.parent / "link"), "camera.json"
+
+
+def _its_camera_by_option(folder):
+    np.save(folder / "rays.npy", read_scene(folder).camera.rays(24, 32))
+    return (folder, "-o", folder, "--camera", folder / "rays.npy"), "rays.npy"
+
+
+def _its_mask(folder):
+    (folder / "mask.png").rename(folder / "preview.png")
+    return (folder, "-o", folder, "--mask", folder / "preview.png"), "preview.png"
+
+
+def _its_map(folder):
+    path = folder / "depth.npy"
+    np.save(path, read_scene(folder).normals)
+    options = ("--convention", "opencv", "--camera", folder / "K.txt")
+    return (path, "-o", folder, "--depth-format", "npy", *options), "depth.npy"
+
+
+def _its_ground_truth(folder):
+    (folder / "depth.npz").symlink_to("depth_gt.npz")
+    return (folder, "-o", folder, "--depth-format", "exr,npz"), "depth_gt.npz"
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["run", "dry run"])
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        _its_camera,
+        _its_camera_by_another_way,
+        _its_camera_by_option,
+        _its_mask,
+        _its_map,
+        _its_ground_truth,
+    ],
+)
+def test_a_run_that_would_replace_its_input_is_refused_before_it_starts(
+    run, plane, monkeypatch, arrange, more
+):
+    arguments, name = arrange(plane)
+    before = contents(plane)
+    for module in ("run", "dry_run"):
+        monkeypatch.setattr(f"rayrelief.cli.{module}.integrate", None)
+    error = run("integrate", *arguments, *more).error()
+    assert f"{plane / name} is read by this run, whose results would replace it" in error
+    assert "Choose another folder with -o" in error
+    assert contents(plane) == before
 
 
 @pytest.mark.usefixtures("no_preview")
-def test_nothing_is_removed_before_all_is_written(run, plane, out, monkeypatch):
-    run("integrate", plane, "-o", out, *BARE)
-    before = contents(out)
-    np.save(out.parent / "rays_in.npy", read_scene(plane).camera.rays(24, 32))
-
-    def fail(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("rayrelief.cameras.calibration.write_camera", fail)
-    ended = run("integrate", plane, "-o", out, "--camera", out.parent / "rays_in.npy", *BARE)
-    assert ended.code == 1
-    assert contents(out) == before
+def test_a_camera_that_is_not_in_use_does_not_matter(run, plane):
+    write_camera(plane / "camera.json", Pinhole(99, 99, 16, 12, size=(32, 24)))
+    camera = ("--camera", plane / "K.txt")
+    assert run("integrate", plane, "-o", plane, *camera, *BARE).code == 0
 
 
 # More of the input

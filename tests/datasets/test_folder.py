@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from rayrelief.cameras.calibration import write_camera
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import AXIS_SIGNS, from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import CameraError, FileError, InputError
 from rayrelief.io.depth import write_depth
+from rayrelief.io.exr import write_exr
 from rayrelief.io.images import write_png
 
 HEIGHT, WIDTH = 12, 16
@@ -126,6 +129,15 @@ def test_camera_json_goes_before_k_txt(folder):
     assert read_scene(folder).camera == other
 
 
+def test_two_matrices_are_named_unless_something_goes_before_them(folder):
+    np.save(folder / "K.npy", np.loadtxt(folder / "K.txt"))
+    with pytest.raises(FileError, match=r"both K\.txt and K\.npy; expected one of them"):
+        read_scene(folder)
+    assert read_scene(folder, camera=CAMERA).camera is CAMERA
+    write_camera(folder / "camera.json", CAMERA)
+    assert read_scene(folder).camera == CAMERA
+
+
 def test_missing_camera_names_the_ways_out(folder):
     (folder / "K.txt").unlink()
     with pytest.raises(InputError, match=r"Pinhole.*--fov 60.*--camera orthographic.*K\.txt"):
@@ -209,6 +221,31 @@ def test_depth_without_a_kind_is_taken_as_z_and_said_so(folder):
     scene = read_scene(folder)
     assert scene.depth_kind == "z"
     assert any("taken as z-depth" in note for note in scene.notes)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".exr"])
+@pytest.mark.parametrize(
+    ("camera", "kind"),
+    [
+        (Equirectangular.full(HEIGHT, WIDTH), "distance"),
+        (Equidistant(4, 4, 7.5, 5.5, size=(WIDTH, HEIGHT)), "distance"),  # corners beyond 90
+        (Equidistant(12, 12, 7.5, 5.5, size=(WIDTH, HEIGHT)), "z"),
+        (Orthographic(), "z"),
+    ],
+    ids=["panorama", "wide fisheye", "fisheye", "parallel"],
+)
+def test_depth_without_a_kind_is_distance_where_there_is_no_z(folder, suffix, camera, kind):
+    (folder / "depth_gt.npz").unlink()
+    depth = np.full((HEIGHT, WIDTH), 2.0)
+    if suffix == ".exr":
+        write_exr(folder / "depth_gt.exr", {"Y": depth})
+    else:
+        np.save(folder / "depth_gt.npy", depth)
+    scene = read_scene(folder, camera=camera)
+    assert scene.depth_kind == kind
+    (note,) = (note for note in scene.notes if "does not tell its kind" in note)
+    assert note.startswith(f"depth_gt{suffix}: ")
+    assert ("taken as distance: the camera sees past 90 degrees" in note) == (kind == "distance")
 
 
 def test_depth_keeps_the_kind_that_it_tells(folder):

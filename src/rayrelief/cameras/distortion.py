@@ -125,8 +125,10 @@ class LensDistortion:
     def reach(self) -> float:
         """Bound on where points of the branch are distorted to: none to a larger radius."""
         outer = self.branch.outer
-        if math.isinf(outer):
-            return math.inf
+        return math.inf if math.isinf(outer) else self._bound(outer)
+
+    def _bound(self, outer: float) -> float:
+        """Radius beyond which no point closer than ``outer`` to the principal point is taken."""
         r = np.append(RADII[outer > RADII], outer * (1 - 1e-12))
         along, across = 2 * math.hypot(*self.tangential), [math.hypot(*c) for c in self._shift]
         bound = r * np.abs(self._radial(r**2)[0]) + r**2 * (along + across[0] + across[1] * r**2)

@@ -60,10 +60,21 @@ class TransverseEquirectangular(PlaneCamera):
     """Panorama with x = latitude and y = longitude in radians, right and down from the z axis.
 
     The poles are to the left and right: fx and fy are in pixels per radian, rows continue around
-    the sphere without end, and columns end at the rays (-1, 0, 0) and (1, 0, 0).
+    the sphere without end, and columns end at the rays (-1, 0, 0) and (1, 0, 0). An image of a
+    whole turn does not wrap: only columns are joined, and its first and last row are not.
     """
 
     panoramic: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.size is not None:
+            check_turn(self.size[1], self.fy)
+
+    @property
+    def spans_a_turn(self) -> bool:
+        """Whether the first row sees what is next to the last one, though they are not joined."""
+        return self.size is not None and self._upright.wraps(self.size[1])
 
     @cached_property
     def _upright(self) -> Equirectangular:

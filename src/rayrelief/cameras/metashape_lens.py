@@ -67,15 +67,11 @@ class GrowingDecentring(LensDistortion):
             regular=(determinant > 0) & (x_x + y_y > 0),
         )
 
-    @cached_property
-    def reach(self) -> float:
-        """Bound on where points of the branch are distorted to: none to a larger radius."""
-        outer = self.branch.outer
-        if math.isinf(outer):
-            return math.inf
+    def _bound(self, outer: float) -> float:
+        """Radius beyond which no point closer than ``outer`` to the principal point is taken."""
         c1, c2 = self.growth
         grown = abs(c1) * outer**2 + abs(c2) * outer**4
-        return super().reach + 3 * math.hypot(*self.tangential) * outer**2 * grown
+        return super()._bound(outer) + 3 * math.hypot(*self.tangential) * outer**2 * grown
 
 
 @dataclass(frozen=True)

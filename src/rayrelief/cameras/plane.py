@@ -160,8 +160,9 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
     """Raise CameraError for a camera that cannot have taken an image of this size.
 
     Its principal point is more than an image size outside or, where the camera does not tell the
-    size that it is for, in a corner or where that of a scaled image is; or it is not in pixels. A
-    panorama has no principal point that could be wrong, and a tiny image no middle to speak of.
+    size that it is for, in a corner or where that of a scaled image or of one turned on its side
+    is; or it is not in pixels. A panorama has no principal point that could be wrong, and a tiny
+    image no middle to speak of.
     """
     if not isinstance(camera, PlaneCamera) or camera.panoramic:
         return
@@ -192,6 +193,16 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
             f"{place}, in the corner of {image}",
             expected="a principal point in pixels, for most cameras near the middle",
             remedy=f"If it is right, say so by the size: size=({width}, {height})",
+        )
+    turned = across * width / height, down * height / width
+    oblong = max(width, height) > 1.1 * min(width, height)
+    if oblong and max(abs(each - 1) for each in turned) < 0.05:
+        raise CameraError(
+            f"{place}, which is in the middle of an image of {height}x{width}, for {image}",
+            expected="a principal point near the middle",
+            remedy="The map or the calibration is probably turned on its side: turn the map back. "
+            "If a matrix is in the old BiNI order, say k_order='legacy' (--k-order legacy). "
+            f"If it is right, set size=({width}, {height})",
         )
     if abs(across - down) < 0.05 * across and not 0.7 < across < 1.4:
         raise CameraError(

@@ -33,6 +33,13 @@ class TargetName(StrEnum):
     RAYS = "rays"
 
 
+# They hold the size of the image, or the ray of each of its pixels.
+TARGETS_WITH_SIZE = (
+    *(TargetName.ROS, TargetName.KALIBR, TargetName.COLMAP, TargetName.NERFSTUDIO),
+    TargetName.RAYS,
+)
+
+
 def camera(
     path: Annotated[str, typer.Argument(help="A calibration file, fx,fy,cx,cy or fov:60.")],
     *,
@@ -75,6 +82,9 @@ def camera(
 
         if to is not None and write is None:
             raise typer.BadParameter("--to says the format of --write FILE, which is not given")
+        if (width is None) != (height is None):
+            raise typer.BadParameter("--width and --height go together: one of them is not given")
+        target = None if write is None else _target(write, to)
         request = Request(height, width, which, k_order.value)
         options.check_words(path, which, k_order)
         if is_camera_text(path):
@@ -83,20 +93,24 @@ def camera(
             reading = Reading(parse_camera(path, request.size[1], request.size[0]))
         else:
             reading = read_calibration(path, request)
-        found = _changed(_sized(reading.camera, request.size), crop, resize)
-        size = found.resolution
+        original = _sized(reading.camera, request.size)
+        needs_size = resize is not None or picture is not None or target in TARGETS_WITH_SIZE
+        if needs_size and original.resolution is None and crop is None:
+            raise typer.BadParameter(
+                f"{path} does not tell the size of its image: give --width and --height"
+            )
         for note in reading.notes:
             say(f"note: {note}")
-        if size is None and (picture is not None or to is TargetName.RAYS):
-            raise typer.BadParameter("the size of the image is not known: give --width, --height")
+        found = _changed(original, crop, resize)
+        size = found.resolution
         seen = None if size is None else survey(found, size[1], size[0])
         if picture is not None and size is not None:
             from rayrelief.viewer.ray_picture import write_ray_picture
 
             write_ray_picture(picture, found, size[1], size[0])
             say(f"note: wrote {picture}")
-        if write is not None:
-            _write(write, found, to, size)
+        if write is not None and target is not None:
+            _write(write, found, target)
             say(f"note: wrote {write}")
         typer.echo((_as_json if as_json else _as_text)(found, size, seen))
 
@@ -134,14 +148,40 @@ def _whole_numbers(text: str, separator: str, count: int, option: str) -> list[i
     return numbers
 
 
-def _write(path: Path, camera: Camera, to: TargetName | None, size: tuple[int, int] | None) -> None:
+def _target(path: Path, to: TargetName | None) -> TargetName:
+    """Format of a file to be written; FileError where its name stands for another one."""
+    from rayrelief.cameras.calibration import unknown_suffix
+    from rayrelief.cameras.calibration.array_file import READABLE
+    from rayrelief.cameras.calibration.ray_map_file import WRITABLE
+    from rayrelief.errors import FileError
+
+    suffix = path.suffix.lower()
+    if to in (None, TargetName.RAYS) and suffix in WRITABLE:
+        return TargetName.RAYS
+    if to is None and suffix == ".json":
+        return TargetName.RAYRELIEF
+    if to is None:
+        remedy = "Rename the file, or name another format with --to"
+        raise unknown_suffix(path, (".json", *WRITABLE), remedy)
+    if to is TargetName.RAYS:
+        remedy = "Rename the file, which is to hold the ray of every pixel"
+        raise unknown_suffix(path, WRITABLE, remedy)
+    if suffix in READABLE:
+        raise FileError(
+            f"{path} has the suffix {path.suffix!r} of an array",
+            expected=f"another one for --to {to.value}, which is text",
+            remedy="Rename the file, or write its rays with --to rays",
+        )
+    return to
+
+
+def _write(path: Path, camera: Camera, target: TargetName) -> None:
     from rayrelief.cameras.calibration import WRITERS, write_camera
 
-    if to is None or to is TargetName.RAYS:
-        width, height = size or (None, None)
-        write_camera(path, camera, height=height, width=width)
+    if target is TargetName.RAYS:
+        write_camera(path, camera)
     else:
-        WRITERS[to.value](path, camera)
+        WRITERS[target.value](path, camera)
 
 
 def _as_json(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) -> str:

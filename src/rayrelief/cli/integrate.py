@@ -53,7 +53,8 @@ def integrate(
     """Integrate a normal map: depth, mesh, preview and report land in the folder OUT."""
     with plain_errors():
         from rayrelief.cli.dry_run import dry_run as estimate
-        from rayrelief.cli.run import formats, run_and_write
+        from rayrelief.cli.inputs import check_not_replaced, scene_files
+        from rayrelief.cli.run import formats, result_files, run_and_write
         from rayrelief.datasets.folder import read_scene
 
         depth_formats = formats(depth_format, DEPTH_FORMATS, "--depth-format")
@@ -83,6 +84,8 @@ def integrate(
                 which=which,
                 k_order=k_order.value,
             )
+        results = result_files(out, scene.camera, depth_formats, mesh_formats)
+        check_not_replaced(scene_files(path, camera_words, mask), results)
         if dry_run:
             estimate(scene, recipe, out, threads=threads, as_json=as_json)
             return

@@ -50,7 +50,7 @@ class ConventionName(StrEnum):
 
 
 class KOrderName(StrEnum):
-    """Order of a K.txt."""
+    """Order of a K.txt or K.npy."""
 
     AUTO = "auto"
     OPENCV = "opencv"
@@ -68,8 +68,9 @@ CameraText = Annotated[
     typer.Option(
         "--camera",
         metavar="fx,fy,cx,cy|orthographic|FILE",
-        help="Pinhole intrinsics in pixels, an orthographic camera, or a calibration file: OpenCV, "
-        "ROS, COLMAP, nerfstudio, Kalibr, Metashape, Meshroom, Blender, mrcal, K.txt, ray maps ...",
+        help="Pinhole intrinsics in pixels, an orthographic camera, or a calibration file: OpenCV "
+        "(also calib.npz), ROS, COLMAP, nerfstudio, Kalibr, Metashape, Meshroom, Blender, mrcal, "
+        "K.txt, K.npy, ray maps ...",
         rich_help_panel=_INPUT,
     ),
 ]

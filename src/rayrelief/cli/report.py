@@ -19,7 +19,7 @@ from rayrelief.evaluation.metrics import DepthErrors
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
-# What a run writes: nothing else is removed, whatever a report says.
+# What a run writes: other names in a report are none of its results.
 RESULT = re.compile(r"(depth|mesh|preview|camera|rays)\.[a-z]+")
 
 LIBRARIES = ("numpy", "scipy", "numba", "opencv-python-headless", "OpenEXR", "trimesh")
@@ -74,7 +74,8 @@ def earlier_files(path: Path) -> list[str]:
         return []
     listed = report.get("files") if isinstance(report, dict) and "rayrelief" in report else None
     names = listed if isinstance(listed, list) else []
-    return [name for name in names if isinstance(name, str) and RESULT.fullmatch(name)]
+    results = (name for name in names if isinstance(name, str) and RESULT.fullmatch(name))
+    return list(dict.fromkeys(results))
 
 
 def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from rayrelief.cameras.base import Camera
 from rayrelief.cli.console import EXIT_FAILED, progress, say
 from rayrelief.cli.report import build_report, earlier_files, to_json
 from rayrelief.conventions import FloatArray
@@ -24,6 +25,7 @@ from rayrelief.scene import Scene
 
 # The files are written all the same: they show what there was to see.
 NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE)
+REPORT = "report.json"
 
 
 def run_and_write(
@@ -45,14 +47,13 @@ def run_and_write(
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
+    written = result_files(out, scene.camera, depth_formats, mesh_formats)
     began = time.perf_counter()
-    written = _write_files(result, truth, out, depth_formats, mesh_formats)
+    _write_files(result, truth, written)
     seconds["write"] = time.perf_counter() - began
-    path = out / "report.json"
-    written.append(path)
-    _remove_stale(out, written)
-    report = build_report(scene, result, seconds, errors, [each.name for each in written])
-    _write_text(path, to_json(report))
+    _say_what_is_left(out, written)
+    report = build_report(scene, result, seconds, errors, [path.name for path in written])
+    _write_text(out / REPORT, to_json(report))
     if as_json:
         typer.echo(to_json(report | {"files": [str(p) for p in written]}))
     else:
@@ -117,45 +118,47 @@ def check_folder(out: Path) -> None:
         )
 
 
-def _write_files(
-    result: Integration,
-    truth: FloatArray | None,
-    out: Path,
-    depth_formats: list[str],
-    mesh_formats: list[str],
+def result_files(
+    out: Path, camera: Camera, depth_formats: list[str], mesh_formats: list[str]
 ) -> list[Path]:
-    from rayrelief.cameras.calibration import write_camera
+    """Paths of all that a run writes, in the order of writing."""
     from rayrelief.cameras.ray_map import RayMap
+
+    depths = (f"depth.{suffix}" for suffix in depth_formats)
+    meshes = (f"mesh.{suffix}" for suffix in mesh_formats)
+    rays = "rays.npy" if isinstance(camera, RayMap) else "camera.json"
+    return [out / name for name in (*depths, *meshes, "preview.png", rays, REPORT)]
+
+
+def _write_files(result: Integration, truth: FloatArray | None, files: list[Path]) -> None:
+    """Write all files of a result but the report, which tells how long this took."""
+    from rayrelief.cameras.calibration import write_camera
     from rayrelief.io.depth import write_depth
     from rayrelief.io.meshes import write_mesh
     from rayrelief.viewer.preview import write_preview
 
-    written = []
-    for suffix in depth_formats:
-        written.append(out / f"depth.{suffix}")
-        write_depth(written[-1], result.depth, result.depth_kind)
-    mesh = result.mesh() if mesh_formats else None
-    for suffix in mesh_formats:
-        if mesh is not None:
-            written.append(out / f"mesh.{suffix}")
-            write_mesh(written[-1], mesh)
-    written.append(out / "preview.png")
-    write_preview(written[-1], result, truth=truth)
-    written.append(out / ("rays.npy" if isinstance(result.camera, RayMap) else "camera.json"))
-    write_camera(written[-1], result.camera)
-    return written
+    mesh = None
+    for path in files:
+        if path.stem == "depth":
+            write_depth(path, result.depth, result.depth_kind)
+        elif path.stem == "mesh":
+            mesh = result.mesh() if mesh is None else mesh
+            write_mesh(path, mesh)
+        elif path.stem == "preview":
+            write_preview(path, result, truth=truth)
+        elif path.name != REPORT:
+            write_camera(path, result.camera)
 
 
-def _remove_stale(out: Path, written: list[Path]) -> None:
-    """Remove what the report of an earlier run lists and this one did not write.
+def _say_what_is_left(out: Path, written: list[Path]) -> None:
+    """Name what the report of an earlier run lists and this one did not write.
 
     A camera or a depth of the earlier surface would pass for that of the new one.
     """
-    for name in earlier_files(out / "report.json"):
-        path = out / name
-        if path not in written and path.is_file():
-            path.unlink()
-            say(f"note: removed {path}, which an earlier run had written")
+    names = [name for name in earlier_files(out / REPORT) if (out / name).is_file()]
+    left = [name for name in names if out / name not in written]
+    if left:
+        say("note: left from an earlier run, not of this one: " + ", ".join(left))
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -29,7 +29,9 @@ NORMAL_NAMES = (
     "Normal_gt.mat",
     "Normal_gt.png",
 )
-CAMERA_NAMES = ("camera.json", "K.txt", "K.npy")
+CAMERA_NAME = "camera.json"
+MATRIX_NAMES = ("K.txt", "K.npy")
+CAMERA_NAMES = (CAMERA_NAME, *MATRIX_NAMES)
 DEPTH_NAMES = ("depth_gt.npz", "depth_gt.npy", "depth_gt.exr")
 MASK_NAME = "mask.png"
 
@@ -50,8 +52,9 @@ def read_scene(
     path
         A normal map, or a folder with ``normal_map.*`` (png, tif, tiff, exr, npy, npz or mat) or
         ``Normal_gt.mat`` or ``.png``. From the folder are also read, where they exist and no
-        argument stands in their place: ``mask.png``, ``camera.json`` or else ``K.txt``, and
-        ``depth_gt.npz``, ``.npy`` or ``.exr``.
+        argument stands in their place: ``mask.png``, ``camera.json`` or else ``K.txt`` or
+        ``K.npy``, and ``depth_gt.npz``, ``.npy`` or ``.exr``. A depth that does not tell its kind
+        is taken as z-depth, or as distance for a camera that sees past 90 degrees.
     convention
         Axes of the normals, see ``conventions.AXIS_SIGNS``. Only for ``normal_map.*`` in a folder
         (the layout of DiLiGenT and BiNI, "opengl") may it be left out.
@@ -86,7 +89,7 @@ def read_scene(
 
     chosen_camera, camera_notes = find_camera(folder, camera, height, width, which, k_order)
     chosen_mask, mask_notes = find_mask(folder, mask, file)
-    depth, kind, depth_notes = find_depth(folder, chosen_mask)
+    depth, kind, depth_notes = find_depth(folder, chosen_mask, chosen_camera)
     return Scene(
         normals=to_opencv(file.normals, convention),
         mask=chosen_mask,
@@ -140,8 +143,8 @@ def find_camera(
     k_order: KOrder,
 ) -> tuple[Camera, tuple[str, ...]]:
     """Camera from the argument, else from a file of the folder, and what its reader assumed."""
-    if camera is None:
-        camera = first_file(folder, CAMERA_NAMES)
+    if camera is None and folder is not None:
+        camera = file_in(folder, CAMERA_NAME) or only_file(folder, MATRIX_NAMES)
     if camera is None:
         raise InputError(
             f"{folder or 'a single normal map'} has no camera",
@@ -165,7 +168,7 @@ def find_mask(
     """Mask from the argument, else mask.png, else alpha, else all pixels that have a normal."""
     notes: tuple[str, ...] = ()
     if mask is None:
-        mask = first_file(folder, (MASK_NAME,))
+        mask = file_in(folder, MASK_NAME)
     if mask is None and file.mask is not None:
         chosen, name, notes = file.mask, "the alpha channel", ("mask: from the alpha channel",)
     elif mask is None:
@@ -197,7 +200,7 @@ def checked_mask(mask: BoolArray) -> BoolArray:
 
 
 def find_depth(
-    folder: Path | None, mask: BoolArray
+    folder: Path | None, mask: BoolArray, camera: Camera
 ) -> tuple[FloatArray | None, DepthKind, tuple[str, ...]]:
     """Ground truth of the folder with NaN outside the mask, its kind and what was assumed."""
     source = None if folder is None else only_file(folder, DEPTH_NAMES)
@@ -205,8 +208,18 @@ def find_depth(
         return None, "z", ()
     depth, kind = read_depth(source)
     check_size(str(source), depth, mask)
-    notes = () if kind else (f"{source.name}: does not tell its kind, taken as z-depth",)
-    return np.where(mask, depth, np.nan), kind or "z", notes
+    notes: tuple[str, ...] = ()
+    if kind is None:
+        kind, meaning = assumed_kind(camera, *mask.shape)
+        notes = (f"{source.name}: does not tell its kind, taken as {meaning}",)
+    return np.where(mask, depth, np.nan), kind, notes
+
+
+def assumed_kind(camera: Camera, height: int, width: int) -> tuple[DepthKind, str]:
+    """What a depth measures that does not tell it, in a word and for the notes."""
+    if np.any(camera.unit_rays(height, width)[..., 2] <= 0):
+        return "distance", "distance: the camera sees past 90 degrees, where there is no z-depth"
+    return "z", "z-depth"
 
 
 def check_size(name: str, array: BoolArray | FloatArray, like: BoolArray | FloatArray) -> None:
@@ -220,11 +233,9 @@ def check_size(name: str, array: BoolArray | FloatArray, like: BoolArray | Float
         )
 
 
-def first_file(folder: Path | None, names: Iterable[str]) -> Path | None:
-    """Return the first of several names that a folder has, in the order of preference."""
-    if folder is None:
-        return None
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+def file_in(folder: Path | None, name: str) -> Path | None:
+    """Return the file of this name, or None where there is no such file or no folder."""
+    return folder / name if folder is not None and (folder / name).is_file() else None
 
 
 def only_file(folder: Path, names: Iterable[str]) -> Path | None:
@@ -234,6 +245,7 @@ def only_file(folder: Path, names: Iterable[str]) -> Path | None:
         raise FileError(
             f"{folder} has both " + " and ".join(file.name for file in found),
             expected="one of them, as their contents may differ",
-            remedy="Remove or rename all but one; a normal map can also be passed by its path",
+            remedy="Remove or rename all but one; a normal map or a camera can also be passed by "
+            "its path",
         )
     return found[0] if found else None

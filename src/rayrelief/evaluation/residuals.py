@@ -1,4 +1,4 @@
-"""How well a formulation describes a true depth map: the residuals of Tables 1, 8 and 9."""
+"""How well a formulation describes a true depth map: the residuals of Tables 1, 7 and 8."""
 
 from __future__ import annotations
 

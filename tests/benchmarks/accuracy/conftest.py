@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.accuracy import lens, workers
+from benchmarks.accuracy import experiments, lens, workers
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.experiments import published_tables
 from rayrelief.synthetic import gallery
@@ -61,6 +61,12 @@ def predicted(monkeypatch) -> list[str]:
 def results(tmp_path) -> Path:
     """Folder for tables and predictions."""
     return tmp_path / "results"
+
+
+@pytest.fixture
+def two_draws(monkeypatch) -> None:
+    """Noise that is drawn twice only."""
+    monkeypatch.setattr(experiments, "SEEDS", range(2))
 
 
 @pytest.fixture

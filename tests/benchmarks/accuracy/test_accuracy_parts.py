@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rayrelief
+from benchmarks.accuracy import diligent_mv
 from benchmarks.accuracy.experiments import MADE, NOISE, PREPROCESSED, Cell, published_tables
 from benchmarks.accuracy.formulation import COMPARED_WITH, METHODS, PARTS, BareBiNI, scientific
 from benchmarks.accuracy.inputs import Noise, Source
@@ -137,6 +138,82 @@ def test_every_row_has_a_printed_number_for_every_object():
         assert all(len(row) == len(known[kind][unit]) for row in known[kind]["rows"].values())
 
 
+def differing(method: Any, default: Any) -> dict[str, Any]:
+    """What a method has different from another one of its class."""
+    return {
+        each.name: getattr(method, each.name)
+        for each in fields(method)
+        if getattr(method, each.name) != getattr(default, each.name)
+    }
+
+
+def test_rows_of_the_ablations_are_what_their_names_say():
+    scene, published = gallery.sphere(9, 11), rayrelief.RayPlane.published()
+    flat = replace(published, jumps=False)
+    found = {
+        (table, row): differing(recipe(scene), published if table == "activation" else flat)
+        for table in ("gamma", "midpoint", "activation")
+        for row, recipe in MADE[table].items()
+    }
+    assert found == {
+        ("gamma", "full_full"): {},
+        ("gamma", "cosine_full"): {"cost_factor": "cosine"},
+        **{
+            ("gamma", f"cosine_{n}"): {"cost_factor": "cosine", "weight_constant": float(n)}
+            for n in (3000, 2000, 1000)
+        },
+        ("gamma", "focal_full"): {"cost_factor": "focal"},
+        ("midpoint", "half"): {},
+        **{
+            ("midpoint", f"{measure}_{k}"): {"midpoint": rayrelief.AdaptiveMidpoint(measure, k)}
+            for measure in ("incidence", "normal_z", "both")
+            for k in (1, 2, 3)
+        },
+        **{
+            ("activation", f"rho={rho:.2f} q={q}"): {
+                **({"activation_slope": q} if q != 50 else {}),
+                **({"activation_threshold": rho} if rho != 0.25 else {}),
+            }
+            for rho in (0.25, 0.5)
+            for q in (2.5, 5, 10, 15, 25, 40, 50, 100, 1000)
+        },
+    }
+    for row, recipe in MADE["connectivity"].items():
+        jumps, _, connectivity = row.rpartition("_")
+        method: Any = recipe(scene)
+        assert (method.jumps, str(method.connectivity)) == (jumps == "jumps", connectivity)
+
+
+def test_ways_to_prepare_noise_are_those_of_the_paper():
+    published = rayrelief.RayPlane.published()
+    prepared = {row: recipe(gallery.sphere(9, 11)) for row, recipe in PREPROCESSED.items()}
+    changes = {row: differing(method, published) for row, method in prepared.items()}
+    average = rayrelief.Preprocessing("average")
+    assert {row: method.preprocessing for row, method in prepared.items()} == {
+        "raw": rayrelief.Preprocessing("keep"),
+        "averaged": average,
+        "averaged_odd": rayrelief.Preprocessing("average", 0.75),
+        "averaged_midpoint": average,
+    }
+    assert all(set(change) <= {"preprocessing"} for change in list(changes.values())[:3])
+    assert changes["averaged_midpoint"]["outlier_threshold"] == 0.01
+    for row in ("no_jumps", "jumps"):
+        assert differing(diligent_mv.METHODS[row], published)["outlier_threshold"] == 0.1
+
+
+def test_rotations_are_as_wide_as_their_level():
+    scene = gallery.plane(60, 70)
+    turned = Noise("rotations", 5.0, 0).added_to(scene).normals
+    angles = np.degrees(np.arccos(np.clip(np.sum(scene.normals * turned, axis=-1), -1, 1)))
+    # About an axis at the angle a, a turn by s moves a normal by about s sin a: 2/3 of the square.
+    assert np.sqrt(np.mean(angles**2)) == pytest.approx(5 * np.sqrt(2 / 3), rel=0.05)
+
+
+def test_quartiles_are_quartiles():
+    scored = Scored("row", "cow", "1.00", (5.0, 1.0, 4.0, 2.0, 3.0), ())
+    np.testing.assert_allclose(scored.quartiles, [2, 3, 4])
+
+
 def test_bini_without_its_right_side_measures_the_depth_alone():
     scene = gallery.plane(9, 11)
     assert scene.depth is not None
@@ -152,6 +229,7 @@ def test_principal_point_of_the_paper(data):
     assert paper == replace(file, cy=file.cy + 0.75)
 
 
+@settings(deadline=None)
 @given(level=st.integers(0, 100), seed=st.integers(0, 99))
 def test_outliers_are_a_share_of_the_mask(level, seed):
     scene = gallery.sphere(9, 11)

@@ -23,7 +23,7 @@ def records(files, name):
     return list(csv.DictReader(io.StringIO(files[name].decode())))
 
 
-def test_every_table_is_printed_and_written(run, results, written, predicted, capsys):
+def test_every_table_is_printed_and_written(run, results, written, predicted, two_draws, capsys):
     assert run() == 0
     out, err = capsys.readouterr()
     assert f"diligent_mv: skipped, there is no folder {results.parent / 'data'}" in err

@@ -55,7 +55,7 @@ def study(data, results) -> Study:
 
 
 def predict(study: Study, cells: list[Cell]) -> None:
-    predict_missing([task for cell in cells for task in cell.tasks], study.cache, 1)
+    predict_missing([task for cell in cells for task in cell.tasks], study.cache, 1, study.library)
 
 
 def pictures(folder: Path) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from rayrelief.cameras.calibration import KOrder, Request, read_calibration, rea
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
+from rayrelief.cameras.unified import Unified
 from rayrelief.errors import FileError, InputError, RayreliefError
 
 HEIGHT, WIDTH = 512, 612
@@ -32,12 +33,26 @@ def save(folder: Path, **arrays: Any) -> Path:
     return folder / "calib.npz"
 
 
+def save_alone(folder: Path, name: str, array: Any, suffix: str) -> Path:
+    """An array as a .npy file of this name, or under it in a .npz file."""
+    if suffix == ".npz":
+        return save(folder, **{name: array})
+    np.save(folder / f"{name}.npy", array)
+    return folder / f"{name}.npy"
+
+
 # A 3x3 array alone
 
 
-@pytest.mark.parametrize("order", ["auto", "opencv", "legacy"])
-@pytest.mark.parametrize("size", [(HEIGHT, WIDTH), (560, 560)], ids=["wide", "square"])
-@pytest.mark.parametrize("matrix", [NEW, OLD], ids=["new", "old"])
+@pytest.mark.parametrize(
+    ("matrix", "size", "order"),
+    [
+        *((matrix, (560, 560), order) for matrix in (NEW, OLD) for order in get_args(KOrder)),
+        *((matrix, (HEIGHT, WIDTH), "auto") for matrix in (NEW, OLD)),
+        *((NEW, (HEIGHT, WIDTH), order) for order in ("opencv", "legacy")),
+        (OLD, (HEIGHT, WIDTH), "legacy"),
+    ],
+)
 def test_a_matrix_is_read_as_if_it_were_text(
     tmp_path: Path, matrix: list[list[float]], size: tuple[int, int], order: KOrder
 ) -> None:
@@ -55,20 +70,55 @@ def test_a_matrix_of_any_real_type_is_read(tmp_path: Path, kind: type) -> None:
     assert read_camera(tmp_path / "K.npy") == Pinhole(400, 410, 300, 250)
 
 
-@pytest.mark.parametrize("name", ["K", "arr_0", "mtx"])
-def test_the_name_of_a_lone_matrix_does_not_matter(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["K", "arr_0", "k"])
+def test_the_order_of_a_lone_matrix_without_another_name_is_detected(
+    tmp_path: Path, name: str
+) -> None:
     request = Request(HEIGHT, WIDTH)
     assert read_calibration(save(tmp_path, **{name: OLD}), request).camera == BEAR
+
+
+# A principal point off the middle of a wide image, which the old order would take to the middle.
+OFF: list[list[float]] = [[800, 0, 200], [0, 810, 330], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+@pytest.mark.parametrize("name", ["mtx", "camera_matrix", "cameraMatrix", "intrinsics"])
+def test_a_lone_matrix_of_opencv_is_in_its_order(tmp_path: Path, name: str, suffix: str) -> None:
+    size = Request(480, 640)
+    guessed = read_calibration(save_alone(tmp_path, "K", OFF, suffix), size)
+    assert guessed.camera == Pinhole(810, 800, 330, 279)
+    path = save_alone(tmp_path, name, OFF, suffix)
+    reading = read_calibration(path, size)
+    assert reading.camera == Pinhole(800, 810, 200, 330)
+    assert f"in OpenCV order, as one that is called {name};" in reading.notes[1]
+    legacy = read_camera(path, height=480, width=640, k_order="legacy")
+    assert legacy == Pinhole(810, 800, 330, 279)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+@pytest.mark.parametrize("count", [1, 2, 300])
+def test_a_stack_of_matrices_is_no_map_of_rays(tmp_path: Path, count: int, suffix: str) -> None:
+    path = save_alone(tmp_path, "K", [NEW] * count, suffix)
+    words = rf"{path.name} holds camera matrices, .* \({count}, 3, 3\); .* one matrix .*K\[0\]"
+    with pytest.raises(FileError, match=words):
+        read_camera(path)
+
+
+def test_three_columns_of_rays_are_rays(tmp_path: Path) -> None:
+    rays = Pinhole(9, 9, 1, 1).unit_rays(4, 3)
+    np.save(tmp_path / "rays.npy", rays)
+    np.testing.assert_allclose(read_camera(tmp_path / "rays.npy").unit_rays(4, 3), rays)
 
 
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [
-        ([[np.nan, 0, 2], [0, 9, 2], [0, 0, 1]], "'nan', which is not a finite number"),
-        ([[9j, 0, 2], [0, 9, 2], [0, 0, 1]], "'9j', which is not a finite number"),
-        (np.eye(3, dtype=bool), "'True', which is not a finite number"),
+        ([[np.nan, 0, 2], [0, 9, 2], [0, 0, 1]], "'nan' in row 1, which is not a finite number"),
+        ([[9, 0, 2], [0, 9, np.inf], [0, 0, 1]], "'inf' in row 2, which is not a finite number"),
+        ([[9j, 0, 2], [0, 9, 2], [0, 0, 1]], "'9j' in row 1, which is not a finite number"),
+        (np.eye(3, dtype=bool), "'True' in row 1, which is not a finite number"),
         (np.zeros((3, 3)), "the last row 0 0 0"),
-        (np.transpose(NEW), "the last row 305.875 255.125 1"),
         ([[0, 0, 2], [0, 9, 2], [0, 0, 1]], "a singular matrix"),
         ([[9, 0, 2], [0, -9, 2], [0, 0, 1]], "the focal lengths 9 and -9"),
         ([[9, 0, 2], [0, 9, 2]], r"an array of the shape \(2, 3\)"),
@@ -78,6 +128,13 @@ def test_the_name_of_a_lone_matrix_does_not_matter(tmp_path: Path, name: str) ->
 def test_what_is_no_camera_matrix_is_refused(tmp_path: Path, matrix: Any, words: str) -> None:
     np.save(tmp_path / "K.npy", matrix)
     with pytest.raises(FileError, match=rf"K\.npy holds {words}.*numpy\.save\('K\.npy', K\)"):
+        read_camera(tmp_path / "K.npy")
+
+
+def test_a_transposed_matrix_is_told(tmp_path: Path) -> None:
+    np.save(tmp_path / "K.npy", np.transpose(NEW))
+    words = r"the last row 305\.875 255\.125 1; .* transposed: .*numpy\.save\('K\.npy', K\.T\)"
+    with pytest.raises(FileError, match=words):
         read_camera(tmp_path / "K.npy")
 
 
@@ -146,13 +203,32 @@ def test_a_camera_without_a_size_serves_every_image_that_it_may_have_taken(tmp_p
 
 
 def test_a_size_beside_the_matrix_is_that_of_the_camera(tmp_path: Path) -> None:
-    path = save(tmp_path, mtx=MTX, dist=np.zeros((1, 5)), image_size=(640, 480))
-    assert read_camera(path) == Pinhole(500.5, 501.5, 319.25, 240.75, size=(640, 480))
+    for size in (
+        *({"image_size": (640, 480)}, {"image_width": 640, "image_height": 480}),
+        {"width": 640, "height": 480},
+    ):
+        path = save(tmp_path, mtx=MTX, dist=np.zeros((1, 5)), **size)
+        assert read_camera(path) == Pinhole(500.5, 501.5, 319.25, 240.75, size=(640, 480))
 
 
-def test_a_file_may_say_that_its_lens_is_a_fisheye(tmp_path: Path) -> None:
-    path = save(tmp_path, K=MTX, D=np.reshape(LENS[:4], (4, 1)), model="fisheye")
+@pytest.mark.parametrize(
+    "says",
+    [
+        *({"model": "fisheye"}, {"distortion_model": "equidistant"}, {"fisheye": True}),
+        *({"fisheye_model": 1}, {"is_fisheye": 1.0}),
+    ],
+)
+def test_a_file_may_say_that_its_lens_is_a_fisheye(tmp_path: Path, says: dict[str, Any]) -> None:
+    path = save(tmp_path, K=MTX, D=np.reshape(LENS[:4], (4, 1)), **says)
     assert read_camera(path) == KannalaBrandt(500.5, 501.5, 319.25, 240.75, *LENS[:4])
+
+
+@pytest.mark.parametrize("suffix", ["", "_left"])
+def test_xi_makes_an_omnidirectional_camera(tmp_path: Path, suffix: str) -> None:
+    lens = {f"K{suffix}": MTX, f"D{suffix}": LENS[:4], f"xi{suffix}": [[1.25]]}
+    assert read_camera(save(tmp_path, **lens)) == Unified(
+        500.5, 501.5, 319.25, 240.75, 1.25, *LENS[:4]
+    )
 
 
 def test_the_cameras_of_a_pair_are_told_apart(tmp_path: Path) -> None:
@@ -168,13 +244,16 @@ def test_only_what_describes_the_camera_is_loaded(tmp_path: Path) -> None:
     pickled = np.array([{"danger": 1}], dtype=object)
     path = save(tmp_path, mtx=MTX, dist=LENS[:5], rvecs=pickled, notes=pickled)
     assert isinstance(read_camera(path), BrownConrady)
-    with pytest.raises(FileError, match=r"calib\.npz holds pickled Python objects"):
-        read_camera(save(tmp_path, mtx=MTX, dist=pickled))
+    for lens in (pickled, None):
+        words = r"array dist of .*calib\.npz holds pickled Python objects"
+        with pytest.raises(FileError, match=words):
+            read_camera(save(tmp_path, mtx=MTX, dist=lens))
 
 
-def test_rays_go_before_a_matrix(tmp_path: Path) -> None:
-    camera = read_camera(save(tmp_path, mtx=MTX, dist=LENS[:5], rays=np.ones((4, 5, 3))))
-    assert isinstance(camera, RayMap)
+@pytest.mark.parametrize("name", ["rays", "left.rays"])
+def test_rays_go_before_a_matrix(tmp_path: Path, name: str) -> None:
+    path = save(tmp_path, mtx=MTX, dist=LENS[:5], **{name: np.ones((4, 5, 3))})
+    assert isinstance(read_camera(path), RayMap)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +270,11 @@ def test_rays_go_before_a_matrix(tmp_path: Path) -> None:
         ({"mtx": MTX * 1j, "dist": LENS[:5]}, r"mtx\[0\]\[0\] is .*j; expected a finite number"),
         ({"mtx": -MTX, "dist": LENS[:5]}, r"calib\.npz: mtx is"),
         ({"mtx": MTX, "distortion": LENS[:5]}, r"distortion is not a key that is known"),
+        ({"mtx": MTX, "k1": 0.1, "k2": 0.2}, r"calib\.npz: k1 is not a key that is known"),
+        ({"mtx": MTX, "p1": [0.1], "P2": np.eye(3, 4)}, r"calib\.npz: p1 is not a key that is"),
+        ({"mtx": MTX, "coeffs": LENS[:5]}, r"calib\.npz: coeffs is not a key that is known"),
+        ({"K": MTX, "D_left": LENS[:5]}, r"calib\.npz: D_left is not a key that is known"),
+        ({f"a{i}": MTX for i in range(300)}, r"arrays a0, a1, .*a7, \.\.\. \(300 in all\);"),
     ],
 )
 def test_every_broken_file_gives_one_clear_message(

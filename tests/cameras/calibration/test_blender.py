@@ -253,16 +253,21 @@ def test_a_bop_scene_has_a_camera_for_every_image(tmp_path: Path) -> None:
         (blender_settings(lens=None), "lens is missing"),
         (blender_settings(lens="long"), "lens is 'long'; expected a finite number"),
         (blender_settings(lens=math.nan), "lens is nan"),
-        (blender_settings(lens=-5), "focal lengths fx = -80.0"),
-        (blender_settings(sensor_width=0), "sensor_width is 0; expected a length"),
+        (blender_settings(lens=-5), "lens is -5; expected a positive number"),
+        (blender_settings(sensor_width=0), "sensor_width is 0; expected a positive number"),
         (blender_settings(sensor_fit="BOTH"), "sensor_fit is 'BOTH'; expected one of AUTO"),
         (blender_settings(type="FISH"), "type is 'FISH'; expected one of PERSP, ORTHO, PANO"),
         (blender_settings(resolution_y=None), "resolution_y is missing"),
         (blender_settings(resolution_percentage=33), "resolution_x is 211.2 pixels at"),
         (blender_settings(resolution_x=1e308), "resolution_x is inf pixels at"),
         (blender_settings(pixel_aspect_x=0), "pixel_aspect_x is 0; expected a positive number"),
+        (blender_settings(pixel_aspect_y=-1), "pixel_aspect_y is -1; expected a positive number"),
+        (
+            blender_settings(pixel_aspect_x=1e300, pixel_aspect_y=1e-300),
+            "pixel_aspect_y is nothing beside pixel_aspect_x",
+        ),
         (blender_settings(type="ORTHO"), "ortho_scale is missing"),
-        (blender_settings(type="ORTHO", ortho_scale=0), "a pixel size of 0"),
+        (blender_settings(type="ORTHO", ortho_scale=0), "ortho_scale is 0; expected a positive"),
         (blender_settings(type="ORTHO", ortho_scale=1, pixel_aspect_y=2), "expected square pixels"),
         (blender_settings(type="PANO"), "panorama_type is missing"),
         (
@@ -285,7 +290,11 @@ def test_a_bop_scene_has_a_camera_for_every_image(tmp_path: Path) -> None:
         (panorama("EQUIRECTANGULAR", longitude_min="west"), "longitude_min is 'west'; expected"),
         (
             panorama("CENTRAL_CYLINDRICAL", central_cylindrical_radius=0),
-            "focal lengths fx = 101.8.*, fy = 0.0",
+            "central_cylindrical_radius is 0; expected a positive number",
+        ),
+        (
+            panorama("FISHEYE_EQUISOLID", fisheye_fov=3, fisheye_lens=-10),
+            "fisheye_lens is -10; expected a positive number",
         ),
         (
             panorama("CENTRAL_CYLINDRICAL", central_cylindrical_range_v_min=1),
@@ -309,7 +318,7 @@ def test_a_bop_scene_has_a_camera_for_every_image(tmp_path: Path) -> None:
         ),
         (
             panorama("FISHEYE_LENS_POLYNOMIAL", fisheye_fov=3, sensor_width=0, **POLYNOMIAL),
-            "sensor_width is 0; expected a length",
+            "sensor_width is 0; expected a positive number",
         ),
         (
             blender_settings(type="PANO", panorama_type="EQUIRECTANGULAR", shift_x=0.1),
@@ -327,6 +336,10 @@ def test_a_bop_scene_has_a_camera_for_every_image(tmp_path: Path) -> None:
         ),
         (files.changed(files.BOP_CAMERA, ('"height": 480,', "")), "height is missing"),
         (files.changed(files.BOP_CAMERA, ("572.4114", '"x"')), "fx is 'x'; expected a finite"),
+        (
+            files.changed(files.BOP_CAMERA, ("573.57043", "0")),
+            "fy is 0; expected a positive number",
+        ),
         (files.changed(files.BOP_SCENE, ("[1700.5, 0.0,", "[1700.5,")), "1.cam_K has 1 rows of 8"),
         (files.changed(files.BOP_SCENE, ("[1700.5, 0.0,", "[1700.5, null,")), r"1\.cam_K\[1\] is"),
         (

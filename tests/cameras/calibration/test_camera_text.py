@@ -12,7 +12,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError
 
 
-@given(st.floats(13, 1e8), st.floats(13, 1e8), st.floats(230, 440), st.floats(170, 330))
+@given(st.floats(13, 1e8), st.floats(13, 1e8), st.floats(260, 440), st.floats(170, 290))
 def test_four_numbers_are_a_pinhole(fx, fy, cx, cy):
     assert parse_camera(f"{fx},{fy}, {cx},{cy}", 480, 640) == Pinhole(fx, fy, cx, cy)
 

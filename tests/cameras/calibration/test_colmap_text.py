@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,21 +144,54 @@ def test_the_simplest_model_is_written(tmp_path: Path, camera: Camera, line: str
     assert text.startswith("# Camera list with one line of data per camera:\n#   CAMERA_ID, MODEL")
 
 
+WHOLE = "expected a whole panorama: 360 x 180 degrees, the z axis in the middle of the image"
+
+
 @pytest.mark.parametrize(
-    "camera",
+    ("camera", "found", "expected"),
     [
-        Pinhole(500, 500, 320, 240, skew=1.0, size=SIZE),
-        BrownConrady(500, 500, 320, 240, s1=0.1, size=SIZE),
-        BrownConrady(500, 500, 320, 240, k1=0.1, tilt_x=0.1, size=SIZE),
-        Stereographic(500, 500, 320, 240, size=SIZE),
-        Equirectangular(110, 110, 320, 240, size=SIZE),
-        Orthographic(),
+        (
+            Pinhole(500, 510, 320, 240, skew=1.5, size=SIZE),
+            "a Pinhole with skew = 1.5",
+            "expected only fx, fy, cx, cy for COLMAP's PINHOLE",
+        ),
+        (
+            BrownConrady(500, 500, 320, 240, s1=0.1, size=SIZE),
+            "a BrownConrady with s1 = 0.1",
+            "p2, k3, k4, k5, k6 for COLMAP's FULL_OPENCV",
+        ),
+        (
+            BrownConrady(500, 500, 320, 240, k1=0.1, tilt_x=0.2, skew=3, size=SIZE),
+            "a BrownConrady with skew = 3, tilt_x = 0.2",
+            "for COLMAP's FULL_OPENCV",
+        ),
+        (
+            Equidistant(200, 200, 320, 240, widest=1.5, size=SIZE),
+            "an Equidistant with widest = 1.5",
+            "for COLMAP's FISHEYE",
+        ),
+        (Stereographic(500, 500, 320, 240, size=SIZE), "a Stereographic", "SIMPLE_PINHOLE"),
+        (
+            Equirectangular(640 / np.pi, 480 / np.pi, 319.5, 239.5, size=SIZE),
+            "an Equirectangular of 180 x 180 degrees around the pixel (319.5, 239.5)",
+            WHOLE,
+        ),
+        (
+            replace(Equirectangular.full(480, 640), cx=0.0),
+            "an Equirectangular of 360 x 180 degrees around the pixel (0, 239.5)",
+            WHOLE,
+        ),
+        (Orthographic(), "an Orthographic", "one of COLMAP's models: SIMPLE_PINHOLE"),
     ],
-    ids=repr,
 )
-def test_what_colmap_cannot_express_is_not_written(tmp_path: Path, camera: Camera) -> None:
-    with pytest.raises(CameraError, match=r"does not fit into .*cameras\.txt.*suffix \.npy"):
+def test_what_colmap_cannot_express_is_named_and_not_written(
+    tmp_path: Path, camera: Camera, found: str, expected: str
+) -> None:
+    with pytest.raises(CameraError) as caught:
         colmap_text.write(tmp_path / "cameras.txt", camera)
+    assert caught.value.found == f"{found} does not fit into {tmp_path / 'cameras.txt'}"
+    assert expected in str(caught.value)
+    assert "suffix .npy" in caught.value.remedy
     assert list(tmp_path.iterdir()) == []
 
 

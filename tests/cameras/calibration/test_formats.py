@@ -30,6 +30,7 @@ from rayrelief.cameras.calibration import (
     ros_camera_info,
 )
 from rayrelief.cameras.calibration.reading import Reader
+from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError, RayreliefError
 from reference.calibrations import FILES, ROS_MESSAGE, parse, write
 
@@ -155,6 +156,59 @@ def test_a_message_as_ros_prints_it_ends_with_the_mark_of_the_next(
     printed = read(tmp_path, ROS_MESSAGE + "---\n", name)
     assert printed.camera == read(tmp_path, ROS_MESSAGE, name).camera
     assert printed.notes[0] == f"{name}: {ros_camera_info.FORMAT}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("frames.dat", '[{"fl_x": 500, "fl_y": 50'),
+        ("frames.txt", '[\n  "left", "ri'),
+        ("K.json", "[[500, 0, 320], [0, 500, 240], [0,"),
+    ],
+)
+def test_a_list_of_json_that_was_cut_is_named(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(FileError, match=rf"{name} is not valid JSON \(.*line \d"):
+        read(tmp_path, text, name)
+
+
+def test_a_list_is_no_calibration(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="is not a calibration that is known here"):
+        read(tmp_path, '[{"fl_x": 500}]', "frames.json")
+
+
+CORNER = {
+    "normalised.json": (
+        '{"K": [[500, 0, 0.5], [0, 500, 0.5], [0, 0, 1]], "image_size": [640, 480]}',
+        "(0.5, 0.5)",
+    ),
+    "cameras.txt": ("1 PINHOLE 640 480 500 500 0.5 0.25\n", "(0, -0.25)"),
+}
+
+
+@pytest.mark.parametrize("name", CORNER)
+def test_a_principal_point_in_the_corner_is_noted(tmp_path: Path, name: str) -> None:
+    text, place = CORNER[name]
+    note = f"the principal point {place} lies in the corner of the image: is it normalised?"
+    assert read(tmp_path, text, name).notes[-1] == note
+
+
+@pytest.mark.parametrize(
+    "camera",
+    [
+        Pinhole(500, 500, 1.5, 0.5, size=(640, 480)),
+        Pinhole(500, 500, 0.5, 1.5, size=(640, 480)),
+        Pinhole(500, 500, 0.5, 0.5, size=(15, 480)),
+    ],
+    ids=repr,
+)
+def test_a_principal_point_elsewhere_is_not_noted(tmp_path: Path, camera: Pinhole) -> None:
+    opencv_file.write(tmp_path / "camera.yml", camera)
+    assert read_calibration(tmp_path / "camera.yml").notes == ("camera.yml: OpenCV calibration",)
+
+
+def test_the_corner_of_a_part_that_was_cut_out_is_not_noted(tmp_path: Path) -> None:
+    camera_json.write(tmp_path / "part.json", Pinhole(500, 500, 0.5, 0.5, size=(640, 480)))
+    assert not any("corner" in note for note in read_calibration(tmp_path / "part.json").notes)
 
 
 @pytest.mark.parametrize("name", ["camera.yaml", "calibration.dat"])

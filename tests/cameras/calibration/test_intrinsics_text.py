@@ -33,7 +33,7 @@ def test_other_texts_are_not_recognised(tmp_path: Path, text: str) -> None:
         ("500,500,x,240", "line 1, value 3 is 'x'; expected fx,fy,cx,cy"),
         ("500,500,nan,240", "line 1, value 3 is 'nan'"),
         ("500,,320,240", "line 1, value 2 is ''"),
-        ("500,-500,320,240", "focal lengths fx = 500.0, fy = -500.0"),
+        ("500,-500,320,240", "line 1, holds focal lengths fx = 500.0, fy = -500.0"),
         (" ", "is empty"),
     ],
 )

@@ -51,8 +51,8 @@ def chain(model: str, distortion: str, numbers: str, coefficients: str) -> str:
 
 
 def test_a_camera_of_a_chain_is_asked_for_by_name(tmp_path: Path) -> None:
-    assert read(tmp_path, KALIBR, "cam0") == Reading(CAM0, ("camera cam0 of 2",))
-    assert read(tmp_path, KALIBR, "cam1") == Reading(CAM1, ("camera cam1 of 2",))
+    assert read(tmp_path, KALIBR, "cam0") == Reading(CAM0, ("camera cam0 of 2",), "cam0")
+    assert read(tmp_path, KALIBR, "cam1") == Reading(CAM1, ("camera cam1 of 2",), "cam1")
     with pytest.raises(FileError, match="2 cameras that differ: cam0, cam1"):
         read(tmp_path, KALIBR)
     with pytest.raises(FileError, match="no camera 'cam2'; expected one of cam0, cam1"):

@@ -209,7 +209,11 @@ def test_one_of_several_is_chosen_by_its_id(tmp_path: Path) -> None:
         (scene(intrinsic(width="wide")), r"intrinsics\[0\]\.width is 'wide'"),
         (scene(intrinsic(focalLength="drop")), r"intrinsics\[0\]\.focalLength is missing"),
         (scene(intrinsic(focalLength="nan")), "focalLength is 'nan'; expected a finite number"),
-        (scene(intrinsic(focalLength="-1")), "focal lengths fx = -20.0"),
+        (scene(intrinsic(focalLength="-1")), "focalLength is -1; expected a positive number"),
+        (
+            scene(intrinsic(pxFocalLength="0"), version=["1", "0", "0"]),
+            r"intrinsics\[0\]\.pxFocalLength is 0; expected a positive number",
+        ),
         (scene(intrinsic(sensorWidth="0")), "sensorWidth is 0; expected a positive number"),
         (scene(intrinsic(pixelRatio="-1")), "pixelRatio is -1; expected a positive number"),
         (scene(intrinsic(principalPoint=["1"])), "principalPoint holds 1 values; expected 2"),

@@ -190,6 +190,32 @@ def test_the_adjusted_calibration_of_the_only_calibrated_sensor(tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize(
+    ("classes", "chosen"),
+    [
+        (["initial", "adjusted", None], "adjusted"),
+        (["adjusted", None, "initial"], "adjusted"),
+        (["initial", None], "initial"),
+        ([None, "initial"], "initial"),
+        ([None, "adjusted"], "adjusted"),
+        ([None, "other"], None),
+    ],
+)
+def test_of_the_calibrations_of_a_sensor_the_latest_is_taken(
+    tmp_path: Path, classes: list[str | None], chosen: str | None
+) -> None:
+    calibrations = "".join(
+        f'<calibration type="frame" class="{kind}"><resolution width="640" height="480"/>'
+        f"<f>{500 + index}</f></calibration>"
+        for index, kind in enumerate(classes)
+    ).replace(' class="None"', "")
+    text = (
+        f'<document><chunk><sensor id="0" type="frame">{calibrations}</sensor></chunk></document>'
+    )
+    f = 500 + classes.index(chosen)
+    assert files.read(metashape, tmp_path, text).camera == Pinhole(f, f, 319.5, 239.5, size=SIZE)
+
+
 def test_one_of_several_sensors_is_chosen(tmp_path: Path) -> None:
     second = '<calibration type="frame"><resolution width="4" height="3"/><f>5</f></calibration>'
     size = '<resolution width="4032" height="3024"/>'
@@ -236,7 +262,13 @@ def test_a_panorama_needs_no_calibration_but_its_resolution(tmp_path: Path) -> N
         (calibration(f=None), r"calibration\.f is missing"),
         (calibration(f="long"), r"calibration\.f is 'long'; expected a finite number"),
         (calibration(cx="nan"), r"calibration\.cx is 'nan'; expected a finite number"),
-        (calibration(f=-5), "focal lengths fx = -5.0"),
+        (calibration(f=-5), r"calibration\.f is -5; expected a positive number"),
+        (calibration("equisolid_fisheye", f=0), r"calibration\.f is 0; expected a positive number"),
+        (calibration("spherical", f=-1), r"calibration\.f is -1; expected a positive number"),
+        (
+            calibration(b1=-500),
+            r"calibration\.b1 is -500; expected a number above -f, which is -500",
+        ),
         (calibration(width=None), r"calibration\.width is missing"),
         (calibration(height="0"), "height is 0; expected a positive whole number"),
         (calibration("rpc"), "projection is 'rpc'; expected one of frame"),
@@ -248,7 +280,7 @@ def test_a_panorama_needs_no_calibration_but_its_resolution(tmp_path: Path) -> N
             r"calibration\.k1 is ''; expected a finite number",
         ),
         (calibration("cylindrical", f=None), r"calibration\.f is missing"),
-        (calibration("cylindrical", f=0), "focal lengths fx = 0.0"),
+        (calibration("cylindrical", f=0), r"calibration\.f is 0; expected a positive"),
         (calibration("cylindrical", cy=1), "cy is 1; expected 0: no camera here"),
         (calibration("cylindrical", k1=0.1), r"k1 is 0\.1; expected 0"),
         (calibration("spherical", p3=0.1), r"p3 is 0\.1; expected 0"),

@@ -146,6 +146,33 @@ def test_a_lens_of_jpl_that_bends_nothing_is_a_pinhole(
     assert read(tmp_path, model(kind, *FOUR, *numbers)).camera == Pinhole(*FOUR, size=(640, 480))
 
 
+@pytest.mark.parametrize("linearity", [0.5, 0.0, -0.5])
+def test_a_lens_of_jpl_without_coefficients_is_a_fisheye_by_its_linearity(
+    tmp_path: Path, linearity: float
+) -> None:
+    text = model(f"CAHVORE_linearity={linearity}", *FOUR, 0.01, -0.02, 0, 0, 0, 0, 0, 0)
+    expected = Cahvor(*FOUR, 0.01, -0.02, linearity=linearity, size=(640, 480))
+    assert read(tmp_path, text).camera == expected
+
+
+def test_rows_that_go_all_around_are_noted_not_to_be_joined(tmp_path: Path) -> None:
+    around = 480 / (2 * math.pi)
+    text = model("LATLON", 100, around, 320, 240)
+    assert read(tmp_path, text).notes == (
+        "rows go all around, but the first and the last one are not joined",
+    )
+    assert read(tmp_path, model("LATLON", 100, around + 1, 320, 240)).notes == ()
+    assert read(tmp_path, model("LONLAT", 640 / (2 * math.pi), 200, 320, 240)).notes == ()
+
+
+@pytest.mark.parametrize("start", ["\n\n", "   ", "\n  \n  # a comment\n", "\ufeff"])
+def test_what_stands_before_the_dictionary_does_not_matter(tmp_path: Path, start: str) -> None:
+    assert read(tmp_path, start + MRCAL).camera == BrownConrady(*CORE, *LENS, size=SIZE)
+    broken = start + MRCAL.replace("2.446029503", "nan")
+    line = 1 + broken[: broken.index("nan")].count("\n")
+    files.check_broken(mrcal, tmp_path, broken, f": line {line}: intrinsics holds 'nan'", name=NAME)
+
+
 def test_a_region_that_is_not_applied_is_noted(tmp_path: Path) -> None:
     text = MRCAL.replace("'imagersize'", "'valid_intrinsics_region': [ [0, 0], ],\n'imagersize'")
     note = "the valid_intrinsics_region of the file was not applied"
@@ -169,14 +196,31 @@ def test_other_models_are_sent_to_mrcal(tmp_path: Path, kind: str) -> None:
     assert "mrcal.unproject" in caught.value.remedy
 
 
+def test_a_model_is_quoted_as_the_file_calls_it(tmp_path: Path) -> None:
+    old = model("CAHV", *FOUR).replace("LENSMODEL_", "DISTORTION_")
+    words = "distortion_model is 'DISTORTION_CAHV'; expected one of LENSMODEL_PINHOLE"
+    files.check_broken(
+        mrcal, tmp_path, old.replace("lensmodel", "distortion_model"), words, name=NAME
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("", "is empty"),
-        (MRCAL[:400], r"is not a dictionary in the syntax of Python \(line \d+"),
-        (MRCAL.replace("2.446", "two"), r"is not a dictionary in the syntax of Python"),
-        (MRCAL.replace("2.446029503", "nan"), "is not a dictionary in the syntax of Python"),
-        (MRCAL.replace("3840", f"0x{'f' * 5000}"), "is not a dictionary in the syntax of Python"),
+        (MRCAL[:400], r"in the syntax of Python \(line 7: '\[' was never closed\)"),
+        (MRCAL.replace("2.446", "two"), "line 7: intrinsics holds 'two029503'; expected nothing"),
+        (MRCAL.replace("2.446029503", "-nan"), "line 7: intrinsics holds 'nan'; expected nothing"),
+        (
+            MRCAL.replace("3840, 2160", "3840,\n  int('21' +\n '60')"),
+            r"""line 13: imagersize holds "int\('21' \+ '60'\)"; expected nothing""",
+        ),
+        (MRCAL.replace("2.446029503", "1 + 1"), r"line 7: intrinsics holds '\[ 1766.071241, "),
+        (MRCAL.replace("3840", f"0x{'f' * 5000}"), r"line 12: imagersize holds '\[ 0xffff"),
+        (MRCAL.replace("3840", "9" * 5000), r"syntax of Python \(line 12: "),
+        (MRCAL.replace("3840", "-" * 5000 + "1"), "is not a dictionary|line 12: imagersize"),
+        (MRCAL.replace("'icam_intrinsics'", "7"), "line 14 has a key that is no text"),
+        (MRCAL.replace("'icam_intrinsics': 0", "**other"), "line 14 has a key that is no text"),
         (MRCAL.replace("2.446029503", "1e999"), r"intrinsics\[9\] is inf"),
         (MRCAL.replace("2.446029503", "'x'"), r"intrinsics\[9\] is 'x'"),
         (MRCAL.replace("2.446029503,", ""), "intrinsics holds 11 values; expected 12 numbers"),
@@ -185,8 +229,13 @@ def test_other_models_are_sent_to_mrcal(tmp_path: Path, kind: str) -> None:
         (MRCAL.replace("'imagersize'", "'size'"), "imagersize is missing"),
         (MRCAL.replace("[ 3840, 2160,]", "[ 3840, 2160.5,]"), "imagersize is .* whole pixels"),
         (MRCAL.replace("[ 3840, 2160,]", "3840"), "imagersize is 3840"),
-        (MRCAL.replace("[ 1766", "[ -1766"), "focal lengths fx = -1766"),
-        ("['imagersize', {'imagersize': 3}]", "holds a list; expected a dictionary"),
+        (MRCAL.replace("[ 1766", "[ -1766"), "intrinsics, holds focal lengths fx = -1766"),
+        ("['imagersize', {'imagersize': 3}]", "something else than a dictionary; expected a dict"),
+        (
+            model("LATLON", 500, 75, 320, 240),
+            "intrinsics, holds 480 pixels around the axis at 75 .*; expected a turn at most",
+        ),
+        (model("LONLAT", 75, 500, 320, 240), "intrinsics, holds 640 pixels around the axis at 75"),
         (
             model("CAHVORE_linearity=0.3", *FOUR, *JPL, 0, 1e-3, 0),
             "intrinsics has e0, e1, e2 = 0, 0.001, 0; expected .* rays do not leave one point",

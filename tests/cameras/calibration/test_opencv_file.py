@@ -336,5 +336,44 @@ def test_every_broken_file_gives_one_clear_message(
     files.check_broken(opencv_file, tmp_path, text, words, name=name)
 
 
+@pytest.mark.parametrize(
+    ("content", "key", "expected"),
+    [
+        *(({"K": K, name: 0.1}, name, "distortion_coefficients") for name in ("k1", "K6", "p_2")),
+        *(({"K": K, name: 0.1}, name, "distortion_coefficients") for name in ("s4", "tau_x")),
+        ({"K": K, "k1": [0.1]}, "k1", "distortion_coefficients"),
+        ({"camera_matrix": K, "coeffs": [0.1] * 5}, "coeffs", "distortion_coefficients"),
+        ({"camera_matrix": K, "lensCoefficients": [0.1]}, "lensCoefficients", "distortion_coeff"),
+        ({"K": K, "radial_distortion": [0.1]}, "radial_distortion", "distortion_coefficients"),
+        ({"K": K, "D_left": [0.1] * 5}, "D_left", "distortion_coefficients"),
+        ({"K": K, "D": [0.1] * 5, "D2": [0.1] * 5}, "D2", "D"),
+        ({"K": K, "D": [0.1] * 5, "dist": [0.2] * 5}, "D", "dist"),
+        ({"K": K, "D": [0.1] * 5, "k1": 0.1}, "k1", "D"),
+        ({"M1": K, "M2": K, "D1": [0.1] * 5, "dist": [0.2] * 5}, "dist", "D1 or distortion_coef"),
+        ({"K_left": K, "D_left": [0.1] * 4, "xi": 1.0}, "xi", "D_left"),
+    ],
+)
+def test_what_looks_like_distortion_is_never_left_out(
+    tmp_path: Path, content: dict[str, object], key: str, expected: str
+) -> None:
+    words = rf": {key} is not a key that is known, and may .* in one list, called {expected}"
+    files.check_broken(opencv_file, tmp_path, json.dumps(content), words)
+    text = "<opencv_storage>{}</opencv_storage>"
+    parts = (f"<{name}>{flat(value)}</{name}>" for name, value in content.items())
+    files.check_broken(opencv_file, tmp_path, text.format("".join(parts)), words)
+
+
+def flat(value: object) -> str:
+    """Numbers of a list as the text of XML."""
+    return " ".join(map(str, np.ravel(np.array(value)).tolist()))
+
+
+def test_what_does_not_look_like_distortion_is_left_alone(tmp_path: Path) -> None:
+    rest = {"P1": np.eye(3, 4).tolist(), "P2": np.eye(3, 4).tolist(), "R1": K, "k2": None}
+    words = {"distance": 3.0, "undistorted": False, "avg_reprojection_error": 0.1, "d_min": 1}
+    reading = read_json(tmp_path, K1=K, D1=[0.1, 0, 0, 0, 0], **rest, **words)
+    assert reading == Reading(BrownConrady(*CORE, 0.1))
+
+
 def test_a_number_under_a_letter_is_no_matrix(tmp_path: Path) -> None:
     assert not opencv_file.recognises(files.parse(tmp_path, '{"k1": 0.1, "K": 3}'))

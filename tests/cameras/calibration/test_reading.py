@@ -84,11 +84,11 @@ SEVERAL: dict[str, tuple[str | bytes, str, str, str]] = {
                 ],
             }
         ),
-        *("11", "22", ", intrinsicId 22, holds focal lengths"),
+        *("11", "22", ": intrinsics[1].focalLength is -24"),
     ),
     "metashape": (
         f"<document><chunk>{SENSOR.format(0, 4, 5)}{SENSOR.format(1, 8, -5)}</chunk></document>",
-        *("0", "1", ", sensor 1, holds focal lengths"),
+        *("0", "1", ": sensor 1: calibration.f is -5"),
     ),
     "bop_scene": (
         json.dumps({"0": {"cam_K": K}, "1": {"cam_K": [-5, *K[1:]]}}),
@@ -117,7 +117,9 @@ def test_a_bad_camera_is_named_and_the_good_one_is_read(tmp_path: Path, key: str
             read_calibration(path, request)
         assert caught.value.found.startswith(f"{path}{words}")
         assert caught.value.expected
-        assert caught.value.remedy
+        way_out = f", or choose another camera with which= or --which: the file holds {good}, {bad}"
+        assert caught.value.remedy.endswith(way_out) == (request.which is None)
+        assert caught.value.remedy.removesuffix(way_out)
 
 
 # The same files with the principal point of the bad camera far outside, and nothing else wrong.
@@ -181,3 +183,58 @@ def test_a_bad_camera_of_another_image_size_does_no_harm(tmp_path: Path, key: st
     reading = read_calibration(files.write(tmp_path, content), Request(height=3, width=4))
     assert reading.notes[1] == f"camera {good} of 2, the only one for this image size"
     assert reading.camera.resolution == (4, 3)
+
+
+# Files with many cameras
+
+
+def frames(*names: str) -> str:
+    """transforms.json whose frames have a camera each."""
+    return json.dumps(
+        {"frames": [{"file_path": each, **NERF, "fl_x": 5 + i} for i, each in enumerate(names)]}
+    )
+
+
+MANY = tuple(f"images/frame_{i:05}.png" for i in range(300))
+FEW = ", ".join(MANY[:8]) + ", ... (300 in all)"
+
+
+def refused(path: Path, which: str | None) -> FileError:
+    with pytest.raises(FileError) as caught:
+        read_calibration(path, Request(which=which))
+    return caught.value
+
+
+def test_of_many_names_a_few_are_told(tmp_path: Path) -> None:
+    path = files.write(tmp_path, frames(*MANY))
+    assert refused(path, None).found == f"{path} holds 300 cameras that differ: {FEW}"
+    unknown = refused(path, "zzz")
+    assert unknown.expected == f"one of {FEW}"
+    assert unknown.remedy == "Give one of these names"
+    bad = files.write(tmp_path, frames(*MANY).replace('"fl_x": 7,', '"fl_x": -7,'))
+    assert refused(bad, None).remedy.endswith(f"--which: the file holds {FEW}")
+    eight = files.write(tmp_path, frames(*MANY[:8]))
+    assert refused(eight, None).found.endswith(", ".join(MANY[:8]))
+
+
+def test_the_closest_name_is_told(tmp_path: Path) -> None:
+    path = files.write(tmp_path, frames(*MANY))
+    remedy = refused(path, "images/frame_00217.jpg").remedy
+    assert remedy.startswith("Give one of these names; the closest: images/frame_00217.png")
+
+
+@pytest.mark.parametrize("folder", ["images/", "./images/left/", "images\\"])
+def test_a_frame_is_found_by_the_end_of_its_path(tmp_path: Path, folder: str) -> None:
+    path = files.write(tmp_path, frames(*(f"{folder}{name}.png" for name in ("1", "11", "2"))))
+    reading = read_calibration(path, Request(which="1.png"))
+    assert reading.name == f"{folder}1.png"
+    assert reading == read_calibration(path, Request(which=f"{folder}1.png"))
+    assert refused(path, "png").found == f"{path} has no camera 'png'"
+
+
+def test_two_frames_with_one_ending_are_told(tmp_path: Path) -> None:
+    path = files.write(tmp_path, frames("left/1.png", "right/1.png", "right/2.png"))
+    error = refused(path, "1.png")
+    assert error.found == f"{path} has 2 cameras whose names end with '1.png'"
+    assert error.remedy == "Give one of these names; the closest: left/1.png, right/1.png"
+    assert read_calibration(path, Request(which="right/1.png")).name == "right/1.png"

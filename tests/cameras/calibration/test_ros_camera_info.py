@@ -177,7 +177,12 @@ def test_cameras_that_do_not_fit_are_not_written(
         (ROS_FILE.replace("plumb_bob", "equidistant"), "expected 4 numbers for equidistant"),
         (ROS_FILE.replace("cols: 5", "cols: 6"), r"coefficients\.data holds 5 values"),
         (ROS_FILE.replace("-3.029195446330518e-05", "nan"), r"data\[3\] is 'nan'"),
-        (ROS_FILE.replace("data: [430.2155", "data: [-430.2155"), "focal lengths fx = -430"),
+        (
+            ROS_FILE.replace("data: [430.2155", "data: [-430.2155"),
+            "camera_matrix has fx = -430.216; exp",
+        ),
+        (message(k=[0, 0, 320, 0, 430, 240, 0, 0, 1]), "k has fx = 0; expected positive focal"),
+        (message(k=[430, 0, 320, 0, 0, 240, 0, 0, 1]), "k has fy = 0; expected positive focal"),
         (message(k=[0] * 9), "k is zero, by which ROS says that the camera was not calibrated"),
         (message(k=[1, 0, 2]), "k has 1 rows of 3 values"),
         (message(d=[0.1, 0.2]), "d holds 2 values; expected 0 or 4 or 5 numbers for plumb_bob"),

@@ -29,7 +29,7 @@ from rayrelief.cameras.calibration import (
 from rayrelief.cameras.calibration.camera_text import is_camera_text, parse_camera
 from rayrelief.cameras.calibration.document import naming_file, read_document
 from rayrelief.cameras.calibration.reading import KOrder, Reader, Reading, Request
-from rayrelief.cameras.plane import check_against_image
+from rayrelief.cameras.plane import SMALLEST_JUDGED, PlaneCamera, check_against_image
 from rayrelief.errors import FileError, InputError
 
 __all__ = [
@@ -98,7 +98,8 @@ def read_camera(
         Size of the image that the camera is for: checked, needed by formats that do not hold it,
         and used to detect the order of a K.txt.
     which
-        Name of the camera in a file with several (COLMAP: its number).
+        Name of the camera in a file with several (COLMAP: its number; nerfstudio: the path of a
+        frame, or the end of it).
     k_order
         Order of a K.txt or K.npy: ``"auto"``, ``"opencv"`` or ``"legacy"`` (older BiNI folders);
         refused for other files, which have but one.
@@ -117,7 +118,8 @@ def read_calibration(path: str | os.PathLike[str], request: Request | None = Non
     _check_request(path, form, reading, request)
     with naming_file(path, "" if reading.name is None else f"camera {reading.name}"):
         _check_camera(form, reading.camera, request.size)
-    return replace(reading, notes=(f"{path.name}: {form}", *reading.notes))
+    doubts = _doubts(form, reading.camera)
+    return replace(reading, notes=(f"{path.name}: {form}", *reading.notes, *doubts))
 
 
 def _read_document(path: Path, request: Request) -> tuple[str, Reading]:
@@ -161,6 +163,19 @@ def _check_camera(form: str, camera: Camera, image: tuple[int, int] | None) -> N
         camera.check_resolution(image[1], image[0])
 
 
+def _doubts(form: str, camera: Camera) -> tuple[str, ...]:
+    """Note on a principal point that may be that of a part of an image, or in another unit."""
+    if form == camera_json.FORMAT or not isinstance(camera, PlaneCamera) or camera.panoramic:
+        return ()
+    if camera.size is None or min(camera.size) < SMALLEST_JUDGED:
+        return ()
+    # Those of formats with pixel centres at .5 have been moved.
+    if not all(-0.5 <= place <= 1 for place in (camera.cx, camera.cy)):
+        return ()
+    place = f"the principal point ({camera.cx:g}, {camera.cy:g})"
+    return (f"{place} lies in the corner of the image: is it normalised?",)
+
+
 def write_camera(
     path: str | os.PathLike[str],
     camera: Camera,
@@ -187,10 +202,14 @@ def write_camera(
         raise unknown_suffix(Path(path), (".json", *ray_map_file.WRITABLE))
 
 
-def unknown_suffix(path: Path, known: tuple[str, ...]) -> FileError:
+def unknown_suffix(
+    path: Path,
+    known: tuple[str, ...],
+    remedy: str = "Rename the file, or save the camera in one of these formats",
+) -> FileError:
     """Error for a file whose name does not tell a format that holds cameras."""
     return FileError(
         f"{path} has the suffix {path.suffix!r}" if path.suffix else f"{path} has no suffix",
         expected="one of " + ", ".join(known),
-        remedy="Rename the file, or save the camera in one of these formats",
+        remedy=remedy,
     )

@@ -63,8 +63,10 @@ def read(document: Document, request: Request) -> Reading:
     with naming_file(document.path):
         if "resolution_x" in entries:
             return Reading(_blender_camera(entries), (BLENDER_NOTE,))
-        lens = (entries.number(key) for key in ("fx", "fy", "cx", "cy"))
-        return Reading(Pinhole(*lens, size=entries.size("width", "height")), (BOP_NOTE,))
+        fx, fy = entries.positive("fx"), entries.positive("fy")
+        cx, cy = entries.number("cx"), entries.number("cy")
+        camera = Pinhole(fx, fy, cx, cy, size=entries.size("width", "height"))
+        return Reading(camera, (BOP_NOTE,))
 
 
 def _is_scene(document: Document) -> bool:
@@ -107,12 +109,12 @@ def _blender_camera(entries: Entries) -> Camera:
     cx = (frame.width - 1) / 2 - shift_x * frame.side
     cy = (frame.height - 1) / 2 + shift_y * frame.side / frame.ratio
     if kind == "PERSP":
-        fx = _on_sensor(entries, frame, entries.number("lens"))
+        fx = _on_sensor(entries, frame, entries.positive("lens"))
         return Pinhole(fx, fx / frame.ratio, cx, cy, size=frame.size)
     if kind == "ORTHO":
         if frame.ratio != 1:
             raise entries.error("pixel_aspect_y", "differs from pixel_aspect_x", "square pixels")
-        return Orthographic(entries.number("ortho_scale") / frame.side, cx, cy, size=frame.size)
+        return Orthographic(entries.positive("ortho_scale") / frame.side, cx, cy, size=frame.size)
     for key, shift in (("shift_x", shift_x), ("shift_y", shift_y)):
         if shift != 0:
             raise entries.error(key, f"is {shift:g}", "0 for a panorama")
@@ -131,7 +133,7 @@ def _panorama(entries: Entries, frame: Frame, cx: float, cy: float) -> Camera:
         across = _turn(entries, "central_cylindrical_range_u")
         up = _range(entries, "central_cylindrical_range_v", 1.0)
         fx, fy, cx, cy = _stretched(frame, across, up)
-        radius = entries.number("central_cylindrical_radius", 1.0)
+        radius = entries.positive("central_cylindrical_radius", 1.0)
         return Cylindrical(fx, fy * radius, cx, cy, size=frame.size)
     return _fisheye(entries, frame, kind, cx, cy)
 
@@ -145,7 +147,7 @@ def _fisheye(entries: Entries, frame: Frame, kind: str, cx: float, cy: float) ->
         fx, fy = frame.width / fov, frame.height / fov
         return Equidistant(fx, fy, cx, cy, size=frame.size, widest=widest)
     if kind == "FISHEYE_EQUISOLID":
-        fx = _on_sensor(entries, frame, entries.number("fisheye_lens"))
+        fx = _on_sensor(entries, frame, entries.positive("fisheye_lens"))
         return Equisolid(fx, fx / frame.ratio, cx, cy, size=frame.size, widest=widest)
     fx = _on_sensor(entries, frame, 1.0)
     k = [0.0 - entries.number(key) for key in POLYNOMIAL]  # and none is -0.0
@@ -190,19 +192,15 @@ def _on_sensor(entries: Entries, frame: Frame, millimetres: float) -> float:
     """A length on the sensor, in widths of a pixel."""
     vertical = "sensor_fit" in entries and entries.text("sensor_fit", *FITS) == "VERTICAL"
     sensor = "sensor_height" if vertical else "sensor_width"  # AUTO takes it for both sides
-    if entries.number(sensor) <= 0:
-        raise entries.error(sensor, f"is {entries.number(sensor):g}", "a length in millimetres")
-    return millimetres * frame.side / entries.number(sensor)
+    return millimetres * frame.side / entries.positive(sensor)
 
 
 def _frame(entries: Entries) -> Frame:
     percentage = entries.number("resolution_percentage", 100.0)
     width, height = (_side(entries, key, percentage) for key in ("resolution_x", "resolution_y"))
-    aspects = [entries.number(key, 1.0) for key in ("pixel_aspect_x", "pixel_aspect_y")]
-    for key, aspect in zip(("pixel_aspect_x", "pixel_aspect_y"), aspects, strict=True):
-        if aspect <= 0:
-            raise entries.error(key, f"is {aspect:g}", "a positive number")
-    ratio = aspects[1] / aspects[0]
+    ratio = entries.positive("pixel_aspect_y", 1.0) / entries.positive("pixel_aspect_x", 1.0)
+    if ratio == 0:
+        raise entries.error("pixel_aspect_y", "is nothing beside pixel_aspect_x", "a like number")
     fit = entries.text("sensor_fit", *FITS) if "sensor_fit" in entries else "AUTO"
     vertical = fit == "VERTICAL" or (fit == "AUTO" and height * ratio > width)
     return Frame(width, height, ratio, height * ratio if vertical else float(width))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.half_pixel import from_integer_centres, to_integer_centres
 from rayrelief.cameras.division import Division
@@ -103,6 +105,24 @@ MODELS = (
 )
 BY_NAME: Mapping[str, Model] = {model.name: model for model in MODELS}
 BY_NUMBER: Mapping[int, Model] = {model.number: model for model in MODELS}
+
+
+def obstacle(camera: Camera) -> tuple[str, str]:
+    """What keeps a camera from being one of COLMAP's (words that follow its name), and these."""
+    models = [model for model in MODELS if type(camera) is model.kind]
+    if not models or not isinstance(camera, PlaneCamera):
+        return "", "one of COLMAP's models: " + ", ".join(BY_NAME)
+    if isinstance(camera, Equirectangular):
+        width, height = camera.known_resolution()
+        across, down = (math.degrees(w / f) for w, f in ((width, camera.fx), (height, camera.fy)))
+        found = f" of {across:g} x {down:g} degrees around the pixel ({camera.cx:g}, {camera.cy:g})"
+        return found, "a whole panorama: 360 x 180 degrees, the z axis in the middle of the image"
+    largest = max(models, key=lambda model: len(model.parameters))
+    others = (each for each in fields(camera) if each.name not in (*largest.parameters, "size"))
+    values = ((other, getattr(camera, other.name)) for other in others)
+    unsaid = (f"{other.name} = {value:g}" for other, value in values if value != other.default)
+    expected = f"only {', '.join(largest.parameters)} for COLMAP's {largest.name}"
+    return " with " + ", ".join(unsaid), expected
 
 
 def _panorama(values: Sequence[str | float], size: tuple[int, int]) -> Equirectangular:

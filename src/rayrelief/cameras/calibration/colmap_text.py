@@ -7,7 +7,7 @@ import re
 from functools import partial
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.calibration.colmap_models import BY_NAME, MODELS
+from rayrelief.cameras.calibration.colmap_models import BY_NAME, MODELS, obstacle
 from rayrelief.cameras.calibration.document import Document, as_number, naming_file
 from rayrelief.cameras.calibration.half_pixel import NOTE
 from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
@@ -56,8 +56,8 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write a camera that one of COLMAP's models can express, and that knows its image size."""
     line = _line(camera) if isinstance(camera, PlaneCamera) else None
     if line is None:
-        expected = "one of COLMAP's models without skew: " + ", ".join(BY_NAME)
-        raise does_not_fit(path, camera, expected)
+        because, expected = obstacle(camera)
+        raise does_not_fit(path, camera, expected, because)
     with atomic_write(path) as temporary:
         temporary.write_text(HEAD + line, encoding="utf-8")
 

@@ -6,9 +6,10 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +18,11 @@ from rayrelief.io.sources import read_bytes
 
 Syntax = Literal["json", "yaml", "xml", "text", "binary"]
 
+# A mapping, or a list of mappings or texts; one of numbers may be a matrix that was printed.
+JSON_START = re.compile(r'\{|\[\s*[{"]')
 # Lines of OpenCV's JSON that JSON does not know; no text within JSON goes over a line's end.
 JSON_COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
+SHOWN = 8  # names in one message
 # What PyYAML raises for a text that is not of the type that its tag says, such as !!int ''.
 BROKEN_SCALARS = (ValueError, IndexError, KeyError, AttributeError, OverflowError)
 
@@ -74,7 +78,7 @@ class Entries:
     def value(self, key: str) -> Any:
         """Whatever stands under a key."""
         if key not in self:
-            known = ", ".join(map(str, self.content)) or "nothing"
+            known = shortened(self.content) or "nothing"
             raise self.error(key, "is missing", f"this key beside {known}")
         return self.content[key]
 
@@ -83,6 +87,13 @@ class Entries:
         if default is not None and key not in self:
             return default
         return self._finite(key, self.value(key))
+
+    def positive(self, key: str, default: float | None = None) -> float:
+        """A finite number above 0."""
+        number = self.number(key, default)
+        if number <= 0:
+            raise self.error(key, f"is {number:g}", "a positive number")
+        return number
 
     def integer(self, key: str) -> int:
         """A positive whole number."""
@@ -136,6 +147,12 @@ class Entries:
         return number
 
 
+def shortened(names: Collection[object]) -> str:
+    """Names in one line: the first few of many, and how many there are."""
+    few = ", ".join(str(name) for name in islice(names, SHOWN))
+    return few if len(names) <= SHOWN else f"{few}, ... ({len(names)} in all)"
+
+
 def as_number(value: object) -> float | None:
     """A finite number, or a text that is one; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -167,7 +184,8 @@ def read_document(path: Path) -> Document:
     start = text.lstrip()
     if start.startswith("<"):
         return Document(path, "xml", _parse_xml(path, text), text)
-    if start.startswith("{") and not _python_literal(start):
+    is_list = start.startswith("[") and path.suffix.lower() == ".json"
+    if is_list or (JSON_START.match(start) and not _python_literal(start)):
         text = JSON_COMMENT.sub("", text)
         return Document(path, "json", _parse_json(path, text), text)
     content = _parse_yaml(path, text)

@@ -28,5 +28,5 @@ def read(document: Document, request: Request) -> Reading:
     if len(values) != 4:
         raise document.error(f"line 1 holds {len(values)} values", expected=EXPECTED)
     fx, fy, cx, cy = (value for value in values if value is not None)
-    with naming_file(document.path):
+    with naming_file(document.path, "line 1"):
         return Reading(Pinhole(fx, fy, cx, cy))

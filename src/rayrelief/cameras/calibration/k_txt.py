@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,6 +17,8 @@ import numpy as np
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import Document, as_number
+from rayrelief.cameras.calibration.matrix_entries import seems_transposed
+from rayrelief.cameras.calibration.opencv_entries import bare
 from rayrelief.cameras.calibration.reading import KOrder, Reading, Request
 from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.pinhole import Pinhole
@@ -33,8 +35,10 @@ CLEAR_FRACTION = 0.02
 
 EXPECTED = "three rows of three numbers: fx 0 cx, 0 fy cy, 0 0 1"
 
-Rows = Sequence[Sequence[Any]]
-"""Entries of a matrix, as numbers or as texts."""
+NAMES = ("k", "arr0")  # of arrays that may have either order; others are those of OpenCV
+
+Rows = Mapping[str, Sequence[Any]]
+"""Entries of a matrix, as numbers or as texts, by the place that a row has in its file."""
 
 
 def recognises(document: Document) -> bool:
@@ -49,18 +53,22 @@ def read(document: Document, request: Request) -> Reading:
     return read_matrix(document.path, _rows(document.text), request)
 
 
-def read_matrix(path: Path, rows: Rows, request: Request) -> Reading:
+def read_matrix(path: Path, rows: Rows, request: Request, name: str = "K") -> Reading:
     """Camera of a matrix in pixels, pixel centres at integers, with a note on its order.
 
-    Without the size of the image the order cannot be detected.
+    Without the size of the image the order cannot be detected, and only a matrix that is called K,
+    or not at all, may have the old one without being asked for.
     """
     orders = get_args(KOrder)
     if request.k_order not in orders:
         known = ", ".join(repr(name) for name in orders)
         raise InputError(f"k_order={request.k_order!r}", expected=f"one of {known}")
     K = parse_matrix(path, rows)
-    camera, notes = choose_order(path, K, request.height, request.width, request.k_order)
-    return Reading(camera, notes)
+    if request.k_order == "auto" and bare(name) not in NAMES:
+        camera, _ = choose_order(path, K, request.height, request.width, "opencv")
+        how = f"read in OpenCV order, as one that is called {name}"
+        return Reading(camera, (note(path, camera, how, other="legacy"),))
+    return Reading(*choose_order(path, K, request.height, request.width, request.k_order))
 
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
@@ -119,16 +127,17 @@ def choose_order(
 
 def parse_matrix(path: Path, rows: Rows) -> FloatArray:
     """3x3 matrix of a file, checked to be that of a camera."""
-    if [len(row) for row in rows] != [3, 3, 3]:
-        shape = ", ".join(str(len(row)) for row in rows) or "no"
+    if [len(row) for row in rows.values()] != [3, 3, 3]:
+        shape = ", ".join(str(len(row)) for row in rows.values()) or "no"
         raise not_a_camera(path, f"{len(rows)} rows with {shape} entries")
-    numbers = [as_number(entry) for row in rows for entry in row]
-    if None in numbers:
-        entry = [entry for row in rows for entry in row][numbers.index(None)]
-        raise not_a_camera(path, f"{str(entry)[:60]!r}, which is not a finite number")
-    K = np.array(numbers, dtype=float).reshape(3, 3)
+    for place, entry in ((place, entry) for place, row in rows.items() for entry in row):
+        if as_number(entry) is None:
+            found = f"{str(entry)[:60]!r} in {place}, which is not a finite number"
+            raise not_a_camera(path, found)
+    K = np.array([[as_number(entry) for entry in row] for row in rows.values()], dtype=float)
     if K[2].tolist() != [0.0, 0.0, 1.0]:
-        raise not_a_camera(path, f"the last row {K[2, 0]:g} {K[2, 1]:g} {K[2, 2]:g}")
+        found = f"the last row {K[2, 0]:g} {K[2, 1]:g} {K[2, 2]:g}"
+        raise not_a_camera(path, found, transposed=seems_transposed(K.tolist()))
     (fx, skew), (below, fy) = K[:2, :2].tolist()  # unlike NumPy's, these overflow in silence
     if fx * fy == skew * below:
         raise not_a_camera(path, f"a singular matrix, {describe(K)}")
@@ -139,10 +148,10 @@ def parse_matrix(path: Path, rows: Rows) -> FloatArray:
     return K
 
 
-def _rows(text: str) -> list[list[str]]:
+def _rows(text: str) -> dict[str, list[str]]:
     """Words of each line, without comments and empty lines."""
-    lines = [line.split("#")[0].replace(",", " ").split() for line in text.splitlines()]
-    return [line for line in lines if line]
+    lines = (line.split("#")[0].replace(",", " ").split() for line in text.splitlines())
+    return {f"line {number}": line for number, line in enumerate(lines, 1) if line}
 
 
 def distance_from_centre(camera: Pinhole, height: int, width: int) -> float:
@@ -159,12 +168,13 @@ def note(path: Path, camera: Pinhole, how: str, other: KOrder | None = None) -> 
     return f"{text} (override with k_order='{other}' or --k-order {other})" if other else text
 
 
-def not_a_camera(path: Path, found: str) -> FileError:
+def not_a_camera(path: Path, found: str, *, transposed: bool = False) -> FileError:
     """Error for a file that does not hold a camera matrix."""
+    why, K = ("It seems to be transposed: write", "K.T") if transposed else ("Write", "K")
     return FileError(
         f"{path} holds {found}",
         expected=EXPECTED,
-        remedy="Write it with numpy.savetxt('K.txt', K) or numpy.save('K.npy', K)",
+        remedy=f"{why} it with numpy.savetxt('K.txt', {K}) or numpy.save('K.npy', {K})",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rayrelief.cameras.calibration.document import Entries
@@ -54,10 +55,15 @@ def read_camera_matrix(entries: Entries, key: str) -> dict[str, float]:
     (fx, skew, cx), (below, fy, cy), last = matrix
     if below != 0 or last != [0, 0, 1]:
         text = "; ".join(" ".join(f"{number:g}" for number in row) for row in matrix)
-        transposed = skew == 0 and [cx, cy, last[2]] == [0, 0, 1]
-        remedy = "It seems to be transposed: swap its rows and columns" if transposed else ""
+        transposed = "It seems to be transposed: swap its rows and columns"
+        remedy = transposed if seems_transposed(matrix) else ""
         raise entries.error(key, f"is {text}", EXPECTED_MATRIX, remedy)
     return {"fx": fx, "fy": fy, "cx": cx, "cy": cy, "skew": skew}
+
+
+def seems_transposed(matrix: Sequence[Sequence[float]]) -> bool:
+    """Whether the last column of a 3x3 matrix is what the last row of a camera matrix is."""
+    return matrix[0][1] == 0 and [row[2] for row in matrix] == [0, 0, 1]
 
 
 def read_size(entries: Entries, key: str) -> tuple[int, int]:

@@ -159,21 +159,21 @@ def _circle(entries: Entries, fx: float, size: tuple[int, int]) -> tuple[float, 
 
     The field of view in the circle is the shorter side of the sensor over the focal length.
     """
-    width, height = _positive(entries, "sensorWidth"), _positive(entries, "sensorHeight")
+    width, height = entries.positive("sensorWidth"), entries.positive("sensorHeight")
     per_radian = 2 * fx * width / (min(width, height) * max(size))
-    return _positive(entries, "fisheyeCircleRadius"), per_radian
+    return entries.positive("fisheyeCircleRadius"), per_radian
 
 
 def _focal_lengths(entries: Entries, version: Version, width: int) -> tuple[float, float]:
     """Focal lengths in pixels."""
     if version < TWO_FOCAL_LENGTHS_SINCE:
-        f = entries.number("pxFocalLength")
+        f = entries.positive("pxFocalLength")
         return f, f
     if version < MILLIMETRES_SINCE:
         fx, fy = entries.numbers("pxFocalLength", 2)
         return fx, fy
-    ratio = _positive(entries, "pixelRatio") if "pixelRatio" in entries else 1.0
-    fx = entries.number("focalLength") / _positive(entries, "sensorWidth") * width
+    ratio = entries.positive("pixelRatio", 1.0)
+    fx = entries.positive("focalLength") / entries.positive("sensorWidth") * width
     # Before, the field held fx / fy under the same name.
     return fx, fx * ratio if version >= PIXEL_RATIO_SINCE else fx / ratio
 
@@ -183,10 +183,3 @@ def _parameters(entries: Entries, count: int) -> list[float]:
     if count == 0 and entries.content.get("distortionParams") in (None, ""):
         return []
     return entries.numbers("distortionParams", count)
-
-
-def _positive(entries: Entries, key: str) -> float:
-    value = entries.number(key)
-    if value <= 0:
-        raise entries.error(key, f"is {value:g}", "a positive number")
-    return value

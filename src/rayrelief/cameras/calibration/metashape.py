@@ -157,8 +157,10 @@ def _camera(entries: Entries) -> PlaneCamera:
     centre = ((size[0] - 1) / 2, (size[1] - 1) / 2)
     if kind in PANORAMAS:
         return _panorama(entries, kind, size, centre)
-    f = entries.number("f")
+    f = entries.positive("f")
     cx, cy, b1, b2 = (entries.number(key, 0.0) for key in OFFSETS)
+    if f + b1 <= 0:
+        raise entries.error("b1", f"is {b1:g}", f"a number above -f, which is {-f:g}")
     intrinsics = (f + b1, f, centre[0] + cx, centre[1] + cy)
     k1, k2, k3, k4 = radial = [entries.number(key, 0.0) for key in RADIAL]
     p1, p2, p3, p4 = decentring = [entries.number(key, 0.0) for key in DECENTRING]
@@ -195,6 +197,6 @@ def _panorama(
             expected = "the pixels per radian, since the width is not twice the height"
             raise entries.error("f", "is missing", expected)
         return Equirectangular.full(size[1], size[0])
-    f = entries.number("f")
+    f = entries.positive("f")
     model = Cylindrical if kind == "cylindrical" else Equirectangular
     return model(f, f, *centre, size=size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from rayrelief.cameras.cahvor import Cahvor
@@ -38,6 +39,9 @@ CAHVOR = "LENSMODEL_CAHVOR"
 # After the core: alpha beta r0 r1 r2 | e0 e1 e2 | in older files, which do not name it, linearity.
 CAHVORE = re.compile(r"LENSMODEL_CAHVORE(?:_linearity=(?P<linearity>\S+))?")
 MODEL_KEYS = ("lensmodel", "lens_model", "distortion_model")  # the last two in older files
+LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.BinOp)
+DICTIONARY = "a dictionary { 'lensmodel': ..., 'intrinsics': [...], 'imagersize': [...] }"
+NOT_JOINED = "rows go all around, but the first and the last one are not joined"
 FIT = "Fit another model with mrcal-convert-lensmodel"
 AS_RAYS = (
     f"{FIT}, or save the rays of all pixels: "
@@ -55,10 +59,11 @@ def read(document: Document, request: Request) -> Reading:
     """Camera of a model; pixel centres are at integers, as they are inside."""
     entries = Entries(document.path, _parse(document))
     key = next((key for key in MODEL_KEYS if key in entries), MODEL_KEYS[0])
-    model = entries.text(key).replace("DISTORTION_", "LENSMODEL_", 1)
+    called = entries.text(key)
+    model = called.replace("DISTORTION_", "LENSMODEL_", 1)
     size = read_size(entries, "imagersize")
     camera: PlaneCamera
-    with naming_file(document.path):
+    with naming_file(document.path, "intrinsics"):
         if model == CAHVOR:
             camera = _cahvor(entries.numbers("intrinsics", len(CORE) + 5), 1.0, size)
         elif variant := CAHVORE.fullmatch(model):
@@ -71,10 +76,15 @@ def read(document: Document, request: Request) -> Reading:
             camera = lens_camera(core, numbers[len(CORE) :], size)
         else:
             known = ", ".join((*OPENCV, *CORE_ONLY, CAHVOR, "LENSMODEL_CAHVORE_linearity=..."))
-            raise entries.error(key, f"is {model!r}", f"one of {known}", AS_RAYS)
+            raise entries.error(key, f"is {called!r}", f"one of {known}", AS_RAYS)
+    return Reading(camera, tuple(_notes(entries, camera)))
+
+
+def _notes(entries: Entries, camera: PlaneCamera) -> Iterator[str]:
+    if isinstance(camera, TransverseEquirectangular) and camera.spans_a_turn:
+        yield NOT_JOINED
     if "valid_intrinsics_region" in entries:
-        return Reading(camera, ("the valid_intrinsics_region of the file was not applied",))
-    return Reading(camera)
+        yield "the valid_intrinsics_region of the file was not applied"
 
 
 def _cahvor(numbers: list[float], linearity: float, size: tuple[int, int]) -> Pinhole | Cahvor:
@@ -106,20 +116,39 @@ def _cahvore(
 
 def _parse(document: Document) -> dict[str, Any]:
     """The dictionary, whose comments are those of Python."""
+    start = document.text.lstrip()  # an indented first line is an error in Python
+    source = "\n" * document.text.removesuffix(start).count("\n") + start
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd escapes in the data that mrcal keeps
-            content = ast.literal_eval(document.text.strip())
-            repr(content)  # a ValueError for integers of more digits than Python prints
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as error:
+            tree = ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         where = f" (line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
         raise document.error(
-            f"is not a dictionary in the syntax of Python{where}",
-            expected="{ 'lensmodel': ..., 'intrinsics': [...], 'imagersize': [...] }",
+            f"is not a dictionary in the syntax of Python{where}", expected=DICTIONARY
         ) from error
-    if not isinstance(content, dict):
-        raise document.error(
-            f"holds a {type(content).__name__}",
-            expected="a dictionary { 'lensmodel': ..., 'intrinsics': [...], 'imagersize': [...] }",
-        )
+    if not isinstance(tree, ast.Dict):
+        raise document.error("holds something else than a dictionary", expected=DICTIONARY)
+    content: dict[str, Any] = {}
+    for key, value in zip(tree.keys, tree.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            raise document.error(
+                f"line {value.lineno} has a key that is no text", expected=DICTIONARY
+            )
+        try:
+            content[key.value] = ast.literal_eval(value)
+            repr(content[key.value])  # a ValueError for integers of more digits than Python prints
+        except (ValueError, TypeError, MemoryError, RecursionError) as error:
+            culprit = _not_literal(value)
+            text = " ".join((ast.get_source_segment(source, culprit) or "").split())
+            raise document.error(
+                f"line {culprit.lineno}: {key.value} holds {text[:60]!r}",
+                expected="nothing but finite numbers, texts, and lists of them",
+            ) from error
     return content
+
+
+def _not_literal(value: ast.expr) -> ast.expr:
+    """The outermost part of a value that is a name, a call, or the like; all of it if none is."""
+    parts = (part for part in ast.walk(value) if isinstance(part, ast.expr))
+    return next((part for part in parts if not isinstance(part, LITERALS)), value)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import naming_file
 from rayrelief.cameras.calibration.reading import Reading
+from rayrelief.cameras.calibration.writing import with_article
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import CameraError, FileError
 from rayrelief.io.arrays import array_names, read_array
@@ -32,8 +33,21 @@ def read_rays(path: Path, array: npt.NDArray[Any]) -> Reading:
             expected="rays of the shape (height, width, 3)",
             remedy="Write a camera matrix as numpy.save('K.npy', K) or numpy.savetxt('K.txt', K)",
         )
+    if _are_matrices(array):
+        raise FileError(
+            f"{path} holds camera matrices, as an array of the shape {array.shape}",
+            expected="one matrix of the shape (3, 3), or rays of the shape (height, width, 3)",
+            remedy="Write one of them: numpy.save('K.npy', K[0])",
+        )
     with naming_file(path):
         return Reading(RayMap(array))
+
+
+def _are_matrices(array: npt.NDArray[Any]) -> bool:
+    """Whether an array (n, 3, 3) is a stack of camera matrices: 0 0 1 below, and 0 on the left."""
+    if array.shape[1:] != (3, 3):
+        return False
+    return not array[:, 1, 0].any() and bool((array[:, 2] == (0, 0, 1)).all())
 
 
 def tangents(path: Path) -> list[str]:
@@ -85,7 +99,7 @@ def write(
     """Write the unit ray of every pixel of a central camera; .exr keeps single precision."""
     if not camera.central:
         raise CameraError(
-            f"the rays of a {type(camera).__name__} camera do not meet in one point",
+            f"the rays of {with_article(camera)} camera do not meet in one point",
             expected="a central camera for a ray map",
             remedy="Write it with the suffix .json",
         )
@@ -94,7 +108,7 @@ def write(
         height = camera.resolution[1] if height is None else height
     if height is None or width is None:
         raise CameraError(
-            f"the image size of {path} is not known",
+            f"the camera to be written to {path} does not tell the size of its image",
             expected="a height and a width",
             remedy="Pass height= and width= to write_camera",
         )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Protocol
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.calibration.document import Document
-from rayrelief.errors import FileError
+from rayrelief.cameras.calibration.document import Document, shortened
+from rayrelief.errors import FileError, RayreliefError
 
 KOrder = Literal["auto", "opencv", "legacy"]
 
@@ -26,9 +28,10 @@ class Request:
     height, width
         Size of the image, None where it is not known.
     which
-        Name or number of the camera in a file with several; None where there is no choice.
+        Name or number of the camera in a file with several, or the end of a path that is its name;
+        None where there is no choice.
     k_order
-        Order of a K.txt.
+        Order of a K.txt or K.npy.
     """
 
     height: int | None = None
@@ -82,7 +85,6 @@ class Reader(Protocol):
 
 def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) -> Reading:
     """One of the cameras of a file: the one asked for, the only one, or the only one that fits."""
-    names = ", ".join(candidates)
     if not candidates:
         raise FileError(
             f"{path} holds no camera",
@@ -90,23 +92,18 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
             remedy="Check that this is the right file",
         )
     if request.which is not None:
-        if request.which not in candidates:
-            raise FileError(
-                f"{path} has no camera {request.which!r}",
-                expected=f"one of {names}",
-                remedy="Give one of these names",
-            )
-        reading = candidates[request.which].read()
-        return _named(reading, request.which, f"camera {request.which} of {len(candidates)}")
+        name = _find_name(path, candidates, request.which)
+        return _named(candidates[name].read(), name, f"camera {name} of {len(candidates)}")
     fitting = candidates
-    if request.size is not None and len(candidates) > 1:
-        same = {name: each for name, each in candidates.items() if each.size() == request.size}
-        fitting = same or candidates
-    readings = {name: each.read() for name, each in fitting.items()}
+    with _telling_the_others(candidates):
+        if request.size is not None and len(candidates) > 1:
+            same = {name: each for name, each in candidates.items() if each.size() == request.size}
+            fitting = same or candidates
+        readings = {name: each.read() for name, each in fitting.items()}
     name, reading = next(iter(readings.items()))
     if any(other.camera != reading.camera for other in readings.values()):
         raise FileError(
-            f"{path} holds {len(candidates)} cameras that differ: {names}",
+            f"{path} holds {len(candidates)} cameras that differ: {shortened(candidates)}",
             expected="one camera, or the name of one of them",
             remedy="Say which: read_camera(path, which=...), or --which on the command line",
         )
@@ -114,6 +111,37 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
         return reading
     note = f"camera {name} of {len(candidates)}, the only one for this image size"
     return _named(reading, name, note)
+
+
+def _find_name(path: Path, candidates: Mapping[str, Candidate], which: str) -> str:
+    """Name of the camera that was asked for: by all of it, or by the last parts of a path."""
+    if which in candidates:
+        return which
+    ends = [name for name in candidates if name.replace("\\", "/").endswith(f"/{which}")]
+    if len(ends) == 1:
+        return ends[0]
+    close = ends or get_close_matches(which, candidates)
+    several = f"{path} has {len(ends)} cameras whose names end with {which!r}"
+    raise FileError(
+        several if ends else f"{path} has no camera {which!r}",
+        expected=f"one of {shortened(candidates)}",
+        remedy=f"Give one of these names; the closest: {shortened(close)}"
+        if close
+        else "Give one of these names",
+    )
+
+
+@contextmanager
+def _telling_the_others(candidates: Mapping[str, Candidate]) -> Iterator[None]:
+    """Add to the error of a bad camera that another one may be chosen."""
+    try:
+        yield
+    except RayreliefError as error:
+        if len(candidates) == 1:
+            raise
+        choice = f"which= or --which: the file holds {shortened(candidates)}"
+        remedy = f"{error.remedy or 'Correct the file'}, or choose another camera with {choice}"
+        raise type(error)(error.found, expected=error.expected, remedy=remedy) from error
 
 
 def _named(reading: Reading, name: str, note: str) -> Reading:

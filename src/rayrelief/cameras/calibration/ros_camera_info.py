@@ -62,6 +62,10 @@ def read(document: Document, request: Request) -> Reading:
             "Calibrate the camera, or give fx,fy,cx,cy",
         )
     intrinsics = read_camera_matrix(entries, matrix_key)
+    for focal in ("fx", "fy"):
+        if intrinsics[focal] <= 0:
+            found = f"has {focal} = {intrinsics[focal]:g}"
+            raise entries.error(matrix_key, found, "positive focal lengths, in pixels")
     lens = read_vector(entries, lens_key)
     model, notes = _read_model(entries, lens)
     if len(lens) not in MODELS[model]:

@@ -20,6 +20,12 @@ def list_text(numbers: Sequence[float]) -> str:
     return "[" + ", ".join(map(number_text, numbers)) + "]"
 
 
+def with_article(camera: Camera) -> str:
+    """Name of a camera's model after "a" or "an", for messages."""
+    name = type(camera).__name__
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"  # a Unified
+
+
 def does_not_fit(
     path: str | os.PathLike[str],
     camera: Camera,
@@ -29,7 +35,7 @@ def does_not_fit(
 ) -> CameraError:
     """Error for a camera that a format cannot express."""
     return CameraError(
-        f"a {type(camera).__name__}{because} does not fit into {os.fspath(path)}",
+        f"{with_article(camera)}{because} does not fit into {os.fspath(path)}",
         expected=expected,
         remedy=remedy,
     )
