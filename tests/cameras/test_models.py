@@ -137,6 +137,8 @@ def test_the_rim_of_the_image_is_the_rim_of_what_is_seen(
         middle = 0.5 * (inner + outer)
         inner, outer = (middle, outer) if np.isfinite(ray_at(middle)).all() else (inner, middle)
     assert inner > 1
+    if model in TURNED and inner > 1e4:
+        return  # a horizon, which is not told to the pixel, and not the rim of an image
     inside = inner * (1 - 1e-9)
     back = camera.project(ray_at(inside)) - centre
     np.testing.assert_allclose(back, inside * step, rtol=0, atol=1e-6)

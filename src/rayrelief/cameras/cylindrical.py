@@ -68,7 +68,7 @@ def longitude(camera: PlaneCamera, points: FloatArray, y: FloatArray) -> FloatAr
 
 def check_turn(pixels: int, per_radian: float) -> None:
     """Raise CameraError for an image that shows a direction again further around."""
-    if pixels - 1 > 2 * math.pi * per_radian - TURN_TOLERANCE:
+    if pixels > 1 and pixels - 1 > 2 * math.pi * per_radian - TURN_TOLERANCE:
         raise CameraError(
             f"{pixels} pixels around the axis at {per_radian:g} pixels per radian, which are "
             f"{math.degrees(pixels / per_radian):.6g} degrees",
