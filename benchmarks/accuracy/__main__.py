@@ -30,6 +30,7 @@ from benchmarks.accuracy.settings import PRINCIPAL_POINTS, PUBLISHED_ITERATIONS,
 from benchmarks.accuracy.spread import spread_cells, spread_sheet, spread_summary
 from benchmarks.accuracy.tables import Sheet, made_sheet, summary, write_text
 from benchmarks.accuracy.workers import predict_missing
+from benchmarks.diligent import truth
 from benchmarks.report import Table, UnavailableError, progress
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -84,6 +85,8 @@ class Run:
     def scenes(self) -> Mapping[str, rayrelief.Scene]:
         """Maps of DiLiGenT by name."""
         scenes = {scene.name: scene for scene in diligent.scenes(self.settings.objects)}
+        for scene in scenes.values():
+            truth(scene)  # a map without it is told now, and not after an hour
         if self.settings.principal_point == "paper":
             scenes = {name: moved(scene) for name, scene in scenes.items()}
         return scenes
@@ -119,18 +122,20 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
     progress(f"predictions made: {made}; all others were in the cache")
 
     page = folder / f"{settings.file_stem(suite.prefix, *chosen)}.md"
-    head = f"# The tables of the paper\n\nrayrelief {this.library}, principal point of the "
-    texts, sheets = [head + settings.principal_point], list[Sheet]()
+    command = settings.command(*suite.options, *chosen)
+    texts = [f"# The tables of the paper\n\n`{command}`, rayrelief {this.library}"]
+    sheets: list[Sheet] = []
     for table, content in cells.items():
         with skipped_if_unavailable(table, unless=chosen):
             for sheet in suite.experiments[table].sheets(this, content):
                 sheets.append(sheet)
                 show(sheet.table, texts, page)  # at once: what follows may take long
                 sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
-    close = suite.summary(sheets, settings.command(*suite.options, *chosen))
+    close = suite.summary(sheets, command)
     if close is not None:
         show(close, texts, page)
-    progress(f"written to {page}, and a .csv for each table")
+    if sheets:
+        progress(f"written to {page}, and a .csv for each table")
     return 0
 
 

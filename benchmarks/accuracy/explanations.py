@@ -34,6 +34,7 @@ from benchmarks.accuracy.verdicts import (
     EXACT,
     KNOWN,
     OTHER_POINT,
+    RESTLESS,
     TINY,
     VARIATIONS,
     Explanation,
@@ -41,7 +42,6 @@ from benchmarks.accuracy.verdicts import (
 )
 from benchmarks.accuracy.workers import predict_missing
 from benchmarks.diligent import truth
-from benchmarks.maps import STEADY
 from benchmarks.report import Column, Table, progress
 from rayrelief.conventions import FloatArray
 from rayrelief.methods.base import Method
@@ -122,8 +122,8 @@ def variations(
     """For each cell what is predicted, by the names of VARIATIONS; under noise the last two.
 
     How far a setting moves is asked with accurate solves: a published schedule says no more of it,
-    and takes many times as long. Only the other principal point is of interest to the digit that
-    is printed, where objects keep such a digit.
+    and takes many times as long. Only the other principal point is asked as published, where that
+    says something.
     """
     seen = {name: scenes[name] for table, _, name in off if table in MADE}
     tables = dict.fromkeys(table for table, _, _ in off if table in MADE)
@@ -132,7 +132,7 @@ def variations(
         for table in tables:
             for cell in perturbed_cells(table, seen, change, settings, library):
                 if (table, cell.row, cell.column) in off:
-                    as_published = change.name == OTHER_POINT and cell.column in STEADY
+                    as_published = change.name == OTHER_POINT and cell.column != RESTLESS
                     varied = cell if as_published else solved_exactly(cell, library)
                     found[table, cell.row, cell.column][change.name] = varied
     for place, cell in off.items():
@@ -226,7 +226,7 @@ def sheet_of_explanations(
         f"{KNOWN}: the jumps of the true depth are given, as in the last row of Table 2.",
         f"{OTHER_POINT}: that of the paper is {PAPER_SHIFT} pixels below the one of K.txt.",
         f"{EXACT}: to {EXACT_SOLVER.rtol:g} by multigrid, at most {EXACT_ITERATIONS} iterations; "
-        "so are the maps that are turned or noisy, and all variations of harvest and goblet.",
+        f"so are the maps that are turned or noisy, and all variations of {RESTLESS}.",
         *(f"{key}: {text}" for key, text in known.items() if key.startswith("formulation")),
         *(failure for each in explained for failure in each.failures),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -133,6 +135,21 @@ def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
         first.result()
     assert cache.load("first") is not None
     assert cache.load("endless") is None
+
+
+def test_workers_end_with_the_process_that_started_them():
+    lines = (
+        "import os",
+        "from benchmarks.accuracy import workers",
+        "if __name__ == '__main__':",
+        "    with workers.worker_pool(1) as pool:",
+        "        print(pool.submit(os.getpid).result(), flush=True)",
+        "        os._exit(9)",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60
+    )  # would wait for the output of a worker that lives on
+    assert done.returncode == 9
 
 
 def test_what_is_not_known_is_refused_in_one_line(data, results):

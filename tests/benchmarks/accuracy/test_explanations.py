@@ -89,8 +89,7 @@ NONE = "no variation reaches the print"
             "4.83",
             1.215,
             (5.9, 5.9, 5.9, 5.9),
-            f"{NONE} ({SOLVED} gave 5.900 to 5.900); "
-            "the closest is other principal point, solved exactly, (5.900)",
+            f"{NONE} ({SOLVED} gave 5.900 to 5.900); the closest is exact inner solver (5.900)",
         ),
         (
             "pot1",
