@@ -139,7 +139,8 @@ def test_the_rim_of_the_image_is_the_rim_of_what_is_seen(
     assert inner > 1
     if model in TURNED and inner > 1e4:
         return  # a horizon, which is not told to the pixel, and not the rim of an image
-    inside = inner * (1 - 1e-9)
+    # Opposite to a lens axis that is not z, directions are known to rounding errors of z.
+    inside = inner * (1 - (1e-6 if model in TURNED else 1e-9))
     back = camera.project(ray_at(inside)) - centre
     np.testing.assert_allclose(back, inside * step, rtol=0, atol=1e-6)
     if model in PANORAMAS or model in TURNED:

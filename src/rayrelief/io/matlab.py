@@ -16,7 +16,16 @@ from rayrelief.errors import FileError
 from rayrelief.io.sources import check_signature, choose_name, damaged, read_bytes
 
 # What SciPy raises, besides its own MatReadError, for bytes that are not as they should be.
-BROKEN = (ValueError, TypeError, KeyError, IndexError, OSError, EOFError, MemoryError)
+BROKEN = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    OSError,
+    EOFError,
+    MemoryError,
+    UnboundLocalError,  # for an unknown class of array
+)
 
 # Types of the elements that a file is made of, by the numbers of the MAT-file format.
 NUMERIC = frozenset((1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 16, 17, 18))
