@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.calibration import read_camera
-from rayrelief.errors import CameraError, FileError, InputError, RayreliefError
+from rayrelief.errors import CameraError, FileError, InputError, IntegrationError, RayreliefError
 
-KINDS = [RayreliefError, InputError, FileError, CameraError]
+KINDS = [RayreliefError, InputError, FileError, CameraError, IntegrationError]
 FRAME = {"fl_x": 5, "fl_y": 5, "cx": 2, "cy": 2, "w": 4, "h": 3}
 
 
@@ -32,6 +34,14 @@ def test_every_message_can_be_printed_and_says_the_same(
     shown = text.encode("utf-8", "backslashreplace").decode()
     assert (error.found, error.expected, error.remedy) == (shown, shown, shown)
     assert str(error).encode() == f"{shown}; expected {shown}. {shown}.".encode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_say_the_same(kind: type[RayreliefError]) -> None:
+    error = kind("two of them", expected="one", remedy="Remove the other")
+    for copied in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert type(copied) is kind
+        assert (str(copied), copied.args, vars(copied)) == (str(error), error.args, vars(error))
 
 
 @pytest.mark.parametrize(

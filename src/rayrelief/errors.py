@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 
 class RayreliefError(Exception):
@@ -23,6 +24,11 @@ class RayreliefError(Exception):
         self.found, self.expected, self.remedy = map(_printable, (found, expected, remedy))
         text = f"{self.found}; expected {self.expected}." if expected else f"{self.found}."
         super().__init__(f"{text} {self.remedy}." if remedy else text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies are made of the parts: a message of a message would end twice."""
+        parts = {"expected": self.expected, "remedy": self.remedy}
+        return partial(type(self), **parts), (self.found,)
 
 
 def _printable(text: str) -> str:
