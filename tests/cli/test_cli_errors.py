@@ -12,6 +12,7 @@ import pytest
 
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cli import evaluate as cli_evaluate
 from rayrelief.io.images import write_png
 
 # Wrong usage: exit code 2
@@ -361,6 +362,22 @@ def test_interrupted_while_writing(run, sphere, out, monkeypatch):
     monkeypatch.setattr(os, "replace", raise_for("preview.png", KeyboardInterrupt()))
     check_interrupted(run("integrate", sphere, "-o", out, "--threads", 1))
     assert sorted(path.name for path in out.iterdir()) == ["depth.npy", "mesh.ply"]
+
+
+def test_interrupted_while_evaluating(run, sphere, plane, monkeypatch):
+    evaluate_one = cli_evaluate._evaluate_one
+
+    def evaluate_the_first(path, *rest):
+        return evaluate_one(path, *rest) if path == sphere else interrupt()
+
+    monkeypatch.setattr(cli_evaluate, "_evaluate_one", evaluate_the_first)
+    ended = run("evaluate", sphere, plane, sphere, "--threads", 1)
+    assert ended.code == 130
+    _, row = ended.out.splitlines()
+    assert row.startswith("sphere")
+    assert ended.lines("interrupted: ") == [
+        f"interrupted: {plane} and what follows it are left out"
+    ]
 
 
 def test_interrupted_while_loading(run, monkeypatch):

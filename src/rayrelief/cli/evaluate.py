@@ -8,7 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from rayrelief.cli import options
-from rayrelief.cli.console import EXIT_FAILED, plain_errors, quiet_libraries, say
+from rayrelief.cli.console import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    plain_errors,
+    quiet_libraries,
+    say,
+)
 from rayrelief.errors import RayreliefError
 
 
@@ -49,16 +55,22 @@ def evaluate(
             "which": which,
             "k_order": k_order.value,
         }
-        rows = []
+        rows, interrupted = [], False
         for path in paths:
             try:
                 rows.append(_evaluate_one(path, recipe, reading, threads))
             except RayreliefError as error:  # the others are worth their while all the same
                 say(f"error: {error}" if str(path) in str(error) else f"error: {path}: {error}")
+            except KeyboardInterrupt:  # so is what was done before
+                say(f"interrupted: {path} and what follows it are left out")
+                interrupted = True
+                break
         if as_json:
             typer.echo(to_json(rows))
         elif rows:
             typer.echo(_table(rows))
+        if interrupted:
+            raise typer.Exit(EXIT_INTERRUPTED)
         if len(rows) < len(paths):
             raise typer.Exit(EXIT_FAILED)
 
