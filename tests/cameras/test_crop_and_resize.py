@@ -188,5 +188,5 @@ def test_a_crop_without_a_ray_is_refused() -> None:
 def test_parallel_rays_are_scaled_evenly_and_from_a_known_size() -> None:
     with pytest.raises(CameraError, match=r"40x30 pixels scaled to 20x30 .* the same factor"):
         PARALLEL.resize(20, 30)
-    with pytest.raises(CameraError, match="image size of a Orthographic camera is not known"):
+    with pytest.raises(CameraError, match=r"size of this camera \(Orthographic\) is not known"):
         Orthographic(0.3).resize(20, 15)

@@ -89,7 +89,7 @@ class Camera(ABC):
         """(width, height) that the camera was calibrated for; CameraError where it is not known."""
         if self.resolution is None:
             raise CameraError(
-                f"the image size of a {type(self).__name__} camera is not known",
+                f"the image size of this camera ({type(self).__name__}) is not known",
                 expected="the size that it was calibrated for",
                 remedy="Set it: dataclasses.replace(camera, size=(width, height))",
             )

@@ -196,7 +196,7 @@ def test_what_colmap_cannot_express_is_named_and_not_written(
 
 
 def test_a_camera_without_its_size_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(CameraError, match="image size of a Pinhole camera is not known"):
+    with pytest.raises(CameraError, match=r"image size of this camera \(Pinhole\) is not known"):
         colmap_text.write(tmp_path / "cameras.txt", Pinhole(500, 500, 320, 240))
 
 

@@ -142,7 +142,7 @@ def test_small_numbers_are_numbers_to_yaml(tmp_path: Path) -> None:
     ("camera", "words"),
     [
         (Orthographic(), "Orthographic does not fit into .* expected one of Pinhole, Brown"),
-        (Pinhole(*CORE), "image size of a Pinhole camera is not known"),
+        (Pinhole(*CORE), r"image size of this camera \(Pinhole\) is not known"),
         (Pinhole(*CORE, skew=1, size=SIZE), "Pinhole with skew does not fit"),
         (BrownConrady(*CORE, k3=1, s1=1, size=SIZE), "with k3, s1 does not .* cy, k1, k2, p1, p2 "),
         (Unified(*CORE, 0.5, 0.1, skew=1, size=SIZE), "Unified with skew does not fit"),

@@ -169,7 +169,7 @@ def test_what_the_format_cannot_express_is_not_written(tmp_path: Path, camera: C
 
 
 def test_a_camera_without_its_size_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(CameraError, match="image size of a Pinhole camera is not known"):
+    with pytest.raises(CameraError, match=r"image size of this camera \(Pinhole\) is not known"):
         nerfstudio.write(tmp_path / "transforms.json", Pinhole(500, 500, 320, 240))
 
 

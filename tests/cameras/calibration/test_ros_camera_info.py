@@ -147,7 +147,7 @@ def test_the_file_looks_as_ros_writes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("camera", "words"),
     [
-        (Pinhole(*CORE), "image size of a Pinhole camera is not known"),
+        (Pinhole(*CORE), r"image size of this camera \(Pinhole\) is not known"),
         (Pinhole(*CORE, skew=1.0, size=(640, 480)), "with the skew 1 does not fit into"),
         (BrownConrady(*CORE, s1=0.1, size=(640, 480)), "with thin prism terms or tilt does not"),
         (Unified(*CORE, 1.0, size=(640, 480)), "Unified does not fit into"),
