@@ -32,7 +32,7 @@ format: $(STAMP)
 
 # The limits are for two threads.
 bench: export NUMBA_NUM_THREADS ?= 2
-bench: $(STAMP)  ## all tables with their limits; accuracy needs real maps (RAYRELIEF_DATA)
+bench: $(STAMP)  ## speed and memory with their limits; some parts need real maps (RAYRELIEF_DATA)
 	$(BIN)/python -m benchmarks
 
 paper: $(STAMP)  ## the paper's tables beside ours, and its figures; goes on where it stopped

@@ -134,7 +134,7 @@ class Report:
     @property
     def missed(self) -> list[Check]:
         """Checks that do not hold."""
-        return [check for table in self.tables for check in table.checks if not check.holds]
+        return missed(self.tables)
 
     def to_markdown(self) -> str:
         """The environment, then the tables."""
@@ -160,6 +160,19 @@ class Report:
         (folder / f"{stem}.md").write_text(self.to_markdown(), encoding="utf-8")
         text = json.dumps(self.to_json(), indent=1, allow_nan=False)
         (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def missed(tables: Iterable[Table]) -> list[Check]:
+    """Checks that do not hold."""
+    return [check for table in tables for check in table.checks if not check.holds]
+
+
+def exit_code(tables: Iterable[Table]) -> int:
+    """Print the limits that are missed; 1 if there are any."""
+    found = missed(tables)
+    if found:
+        print("limits that are missed:", *found, sep="\n- ")
+    return 1 if found else 0
 
 
 def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -1,6 +1,6 @@
 """Golden numbers of the paper on the real maps: the rows of Table 2 that take seconds.
 
-The others, and all objects of these rows, are ``python -m benchmarks.table2``.
+The others, and all objects of these rows, are ``python -m benchmarks.accuracy made``.
 """
 
 from __future__ import annotations

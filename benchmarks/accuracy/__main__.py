@@ -7,6 +7,7 @@ RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy --spread [TABLE ...]
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
@@ -18,7 +19,15 @@ from pathlib import Path
 import rayrelief
 from benchmarks import diligent
 from benchmarks.accuracy.diligent_mv import view_cells, view_sheet
-from benchmarks.accuracy.experiments import MADE, NOISE, Cell, made_cells, noise_cells
+from benchmarks.accuracy.experiments import (
+    MADE,
+    NOISE,
+    NOISY_OBJECT,
+    Cell,
+    limits_of,
+    made_cells,
+    noise_cells,
+)
 from benchmarks.accuracy.explanations import cells_of_all_tables, explanation_sheet
 from benchmarks.accuracy.figures.catalogue import figure_cells, figure_sheet
 from benchmarks.accuracy.figures.study import Study
@@ -31,7 +40,7 @@ from benchmarks.accuracy.spread import spread_cells, spread_sheet, spread_summar
 from benchmarks.accuracy.tables import Sheet, made_sheet, summary, write_text
 from benchmarks.accuracy.workers import predict_missing
 from benchmarks.diligent import truth
-from benchmarks.report import Table, UnavailableError, progress
+from benchmarks.report import Table, UnavailableError, exit_code, progress
 
 RESULTS = Path(__file__).parents[1] / "results"
 IN_MM = "MADE in mm (median scale), ours / printed"
@@ -52,7 +61,7 @@ TITLES = {
 
 
 def main(arguments: list[str]) -> int:
-    """Predict what is missing, then score; 130 after an interruption."""
+    """Predict what is missing, then score; 1 if a limit is missed, 130 after an interruption."""
     options = parser().parse_args(arguments)
     suite = SPREAD if options.spread else PAPER
     unknown, known = sorted(set(options.tables) - set(suite.experiments)), suite.experiments
@@ -107,7 +116,7 @@ class Suite:
     prefix: str
     options: tuple[str, ...]
     experiments: Mapping[str, Experiment]
-    summary: Callable[[Sequence[Sheet], str], Table | None]
+    summary: Callable[[Run, Sequence[Sheet], str], Table | None]
 
 
 def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folder: Path) -> int:
@@ -118,8 +127,7 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
         with skipped_if_unavailable(table, unless=chosen):
             cells[table] = list(suite.experiments[table].cells(this))
     tasks = [task for each in cells.values() for cell in each for task in cell.tasks]
-    made = predict_missing(tasks, this.cache, workers, this.library)
-    progress(f"predictions made: {made}; all others were in the cache")
+    predict_missing(tasks, this.cache, workers, this.library).tell("predictions")
 
     page = folder / f"{settings.file_stem(suite.prefix, *chosen)}.md"
     command = settings.command(*suite.options, *chosen)
@@ -131,12 +139,14 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
                 sheets.append(sheet)
                 show(sheet.table, texts, page)  # at once: what follows may take long
                 sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
-    close = suite.summary(sheets, command)
+    tables = [sheet.table for sheet in sheets]
+    close = suite.summary(this, sheets, command)
     if close is not None:
+        tables.append(close)
         show(close, texts, page)
     if sheets:
         progress(f"written to {page}, and a .csv for each table")
-    return 0
+    return exit_code(tables)
 
 
 def show(table: Table, texts: list[str], page: Path) -> None:
@@ -162,15 +172,14 @@ def _made_cells(table: str, this: Run) -> Iterator[Cell]:
 
 
 def _noise_cells(kind: NoiseKind, this: Run) -> Iterator[Cell]:
+    if NOISY_OBJECT not in this.scenes:
+        raise UnavailableError(f"{kind} are added to {NOISY_OBJECT}, which is left out")
     return noise_cells(kind, this.scenes, this.settings, this.library)
 
 
 def _made_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
-    if cells:
-        command = this.settings.command(table)
-        yield made_sheet(table, TITLES[table], command, cells, this.cache, this.scenes)
-    else:
-        progress(f"{table}: skipped, it needs an object that is left out")
+    command, limits = this.settings.command(table), limits_of(table, this.settings)
+    yield made_sheet(table, TITLES[table], command, cells, this.cache, this.scenes, limits)
 
 
 def _formulation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
@@ -221,6 +230,10 @@ def _spread_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[She
     yield spread_sheet(table, command, cells, this.cache, this.scenes, this.settings)
 
 
+def _summary(this: Run, sheets: Sequence[Sheet], command: str) -> Table | None:
+    return summary(sheets, command, this.settings.held_to_limits)
+
+
 EXPERIMENTS: dict[str, Experiment] = {
     "formulation": Experiment(lambda this: (), _formulation_sheets),
     **{each: Experiment(partial(_made_cells, each), partial(_made_sheets, each)) for each in MADE},
@@ -232,7 +245,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "explain": Experiment(_explained_cells, _explanation_sheets),
     "figures": Experiment(lambda this: figure_cells(_study(this)), _figure_sheets),
 }
-PAPER = Suite("paper", (), EXPERIMENTS, summary)
+PAPER = Suite("paper", (), EXPERIMENTS, _summary)
 SPREAD = Suite(
     "paper-spread",
     ("--spread",),
@@ -240,7 +253,7 @@ SPREAD = Suite(
         each: Experiment(partial(_spread_cells, each), partial(_spread_sheets, each))
         for each in MADE
     },
-    spread_summary,
+    lambda this, sheets, command: spread_summary(sheets, command),
 )
 
 
@@ -267,4 +280,5 @@ def _positive(text: str) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the end of a batch job
     sys.exit(main(sys.argv[1:]))

@@ -27,12 +27,13 @@ from typing import Literal
 import numpy as np
 
 import rayrelief
-from benchmarks.accuracy.experiments import Cell, published_tables, scaled
+from benchmarks.accuracy.experiments import Cell, scaled
 from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
 from benchmarks.accuracy.raycast import render
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import Sheet, score, sheet_of
+from benchmarks.accuracy.tables import Sheet, by_name, score, sheet_of
 from benchmarks.diligent import truth
+from benchmarks.published import published_tables
 from benchmarks.report import UnavailableError
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError
@@ -110,7 +111,7 @@ def view_sheet(title: str, command: str, cells: Sequence[Cell], cache: Cache) ->
     for item, group in groupby(cells, key=lambda cell: cell.column):
         own = list(group)
         truths = {task.source.name: truth(task.source.scene()) for task in own[0].tasks}
-        each = [score(cell, cache, truths) for cell in own]
+        each = [score(cell, cache, by_name(truths)) for cell in own]
         scored += [replace(found, made=(float(np.mean(found.made)),)) for found in each]
         counts[item] = len(truths)
     notes = tuple(
@@ -118,7 +119,7 @@ def view_sheet(title: str, command: str, cells: Sequence[Cell], cache: Cache) ->
         for item, count in counts.items()
         if count != VIEWS
     )
-    sheet = sheet_of("diligent_mv", title, command, scored)
+    sheet = sheet_of("diligent_mv", title, command, scored, limits={})
     table = replace(sheet.table, notes=(*notes, *sheet.table.notes))
     # The objects are those of other maps: they do not count among the stable ones of DiLiGenT.
     return replace(sheet, table=table, scored=())

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import rayrelief
-from benchmarks import diligent, table2
 from benchmarks.accuracy.inputs import Noise, NoiseKind, Source
 from benchmarks.accuracy.predictions import Task, input_digest, key_of
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
+from benchmarks.published import published_tables
 from rayrelief.formulation.ray_plane import MidpointMeasure
 from rayrelief.methods.base import Method
 
 Recipe = Callable[[rayrelief.Scene], Method]
+Limits = Mapping[str, Mapping[str, tuple[float, float]]]  # least and greatest by row and object
 SEEDS = range(5)
 NOISY_OBJECT = "harvest"
 NOISE: tuple[NoiseKind, ...] = ("outliers", "rotations")
@@ -34,10 +33,12 @@ class Cell:
     tasks: tuple[Task, ...]
 
 
-def published_tables() -> dict[str, Any]:
-    """All printed numbers."""
-    path = Path(diligent.__file__).with_name("published.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def limits_of(table: str, settings: Settings) -> Limits:
+    """Limits of errors in mm, for runs that are held to them."""
+    if table != "made" or not settings.held_to_limits:
+        return {}
+    known: Limits = published_tables()["table2"]["limits"]
+    return known
 
 
 def _ours(**changes: Any) -> Recipe:
@@ -52,6 +53,15 @@ def _averaged(outlier_ratio: float | None = None) -> rayrelief.Preprocessing:
     return rayrelief.Preprocessing(facing_away="average", outlier_ratio=outlier_ratio)
 
 
+TABLE2: dict[str, Recipe] = {
+    "bini": lambda scene: rayrelief.BiNI.published(),
+    "no_jumps_150": _without_jumps(iterations=150),
+    "no_jumps_1200": _without_jumps(),
+    "jumps_150": _ours(iterations=150),
+    "jumps_1200": _ours(),
+    "known_jumps": lambda scene: rayrelief.RayPlane.published(150, known_depth=scene.depth),
+    "default": lambda scene: rayrelief.RayPlane(),
+}
 GAMMA: dict[str, Recipe] = {
     "full_full": _without_jumps(),
     "cosine_full": _without_jumps(cost_factor="cosine"),
@@ -82,7 +92,7 @@ CONNECTIVITY: dict[str, Recipe] = {
     for connectivity in (4, "diagonal", 8)
 }
 MADE: dict[str, Mapping[str, Recipe]] = {
-    "made": table2.ROWS,
+    "made": TABLE2,
     "gamma": GAMMA,
     "midpoint": MIDPOINT,
     "activation": ACTIVATION,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import rayrelief
-from benchmarks import diligent
 from benchmarks.accuracy.experiments import (
     MADE,
     NOISE,
@@ -23,13 +20,8 @@ from benchmarks.accuracy.inputs import PAPER_SHIFT
 from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
 from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
-from benchmarks.accuracy.spread import (
-    MM,
-    perturbed_cells,
-    perturbed_truths,
-    score_perturbed,
-)
-from benchmarks.accuracy.tables import WITHIN, Scored, Sheet, score
+from benchmarks.accuracy.spread import perturbed_cells, perturbed_truths
+from benchmarks.accuracy.tables import MM, WITHIN, Scored, Sheet, by_name, score
 from benchmarks.accuracy.verdicts import (
     EXACT,
     KNOWN,
@@ -42,7 +34,8 @@ from benchmarks.accuracy.verdicts import (
 )
 from benchmarks.accuracy.workers import predict_missing
 from benchmarks.diligent import truth
-from benchmarks.report import Column, Table, progress
+from benchmarks.published import known_remarks
+from benchmarks.report import Column, Table
 from rayrelief.conventions import FloatArray
 from rayrelief.methods.base import Method
 
@@ -65,12 +58,12 @@ def explanation_sheet(
     """Vary the cells of all tables that are off, and explain them; the tables are in the cache."""
     known = cells_of_all_tables(scenes, settings, library)
     depths = {name: truth(scene) for name, scene in scenes.items()}
-    scored = {place: score(cell, cache, depths) for place, cell in known.items()}
+    scored = {place: score(cell, cache, by_name(depths)) for place, cell in known.items()}
     off = {place: known[place] for place, each in scored.items() if is_off(each)}
     varied = variations(off, scenes, settings, library)
     tasks = [task for cells in varied.values() for cell in cells.values() for task in cell.tasks]
-    made = predict_missing(tasks, cache, workers, library)
-    progress(f"predictions made to explain: {made}; all others were in the cache")
+    what = "predictions to explain what is off"
+    predict_missing(tasks, cache, workers, library, what).tell(what)
     changes = (UNPERTURBED, *perturbations_of(settings))
     truths = {
         **{task.source: depths[task.source.name] for task in tasks},
@@ -79,7 +72,7 @@ def explanation_sheet(
     prints, remarks = prints_of_settings(scenes, settings), known_remarks()
     explained = []
     for place, cells in varied.items():
-        found = {name: score_perturbed(cell, cache, truths) for name, cell in cells.items()}
+        found = {name: score(cell, cache, truths.__getitem__) for name, cell in cells.items()}
         own = Print(*place[:2], scored[place].printed)
         explained.append(
             Explanation(
@@ -95,7 +88,7 @@ def explanation_sheet(
                 ),
             )
         )
-    return sheet_of_explanations(title, command, explained, remarks)
+    return sheet_of_explanations(title, command, explained)
 
 
 def cells_of_all_tables(
@@ -202,12 +195,6 @@ def prints_of_settings(
     }
 
 
-def known_remarks() -> dict[str, str]:
-    """What is known, by table, table/row, or table/row/column."""
-    path = Path(diligent.__file__).with_name("remarks.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 def remark_on(prints: Sequence[Print], name: str, known: Mapping[str, str]) -> str:
     """What is known of a setting on an object, wherever it is printed; empty for nothing."""
     rows = [f"{each.table}/{each.row}" for each in prints]
@@ -215,10 +202,8 @@ def remark_on(prints: Sequence[Print], name: str, known: Mapping[str, str]) -> s
     return next((known[key] for key in keys if key in known), "")
 
 
-def sheet_of_explanations(
-    title: str, command: str, explained: Sequence[Explanation], known: Mapping[str, str]
-) -> Sheet:
-    """One line for each cell; what is known of other tables stands below."""
+def sheet_of_explanations(title: str, command: str, explained: Sequence[Explanation]) -> Sheet:
+    """One line for each cell."""
     head = ("table", "row", "column", "printed", "ours", *VARIATIONS, "verdict", "remark")
     notes = (
         f"All cells whose number is further than {WITHIN} mm from the print; MADE in mm.",
@@ -227,7 +212,6 @@ def sheet_of_explanations(
         f"{OTHER_POINT}: that of the paper is {PAPER_SHIFT} pixels below the one of K.txt.",
         f"{EXACT}: to {EXACT_SOLVER.rtol:g} by multigrid, at most {EXACT_ITERATIONS} iterations; "
         f"so are the maps that are turned or noisy, and all variations of {RESTLESS}.",
-        *(f"{key}: {text}" for key, text in known.items() if key.startswith("formulation")),
         *(failure for each in explained for failure in each.failures),
     )
     rows = tuple(_line(each, MM) for each in explained)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import rayrelief
-from benchmarks.accuracy.experiments import published_tables
 from benchmarks.accuracy.tables import Sheet
+from benchmarks.published import known_remarks, published_tables
 from benchmarks.report import Column, Table
 from rayrelief.cameras.view import View
 from rayrelief.conventions import FloatArray
@@ -46,7 +46,7 @@ PARTS = {
 
 def formulation_sheets(scenes: Mapping[str, rayrelief.Scene], command: str) -> Iterator[Sheet]:
     """Three tables of mean and standard deviation over all edges, ours / printed."""
-    known = published_tables()
+    known, remarks = published_tables(), known_remarks()
     found = {
         (row, name): formulation_residuals(scene, method)
         for row, method in METHODS.items()
@@ -63,7 +63,8 @@ def formulation_sheets(scenes: Mapping[str, rayrelief.Scene], command: str) -> I
                 (row, n, printed[n], f"{s.mean:.6g}", f"{s.std:.6g}") for n, s in spreads.items()
             ]
         columns = (Column("row"), *(Column(name) for name in scenes))
-        table = Table(f"{title}, ours / printed", command, columns, tuple(rows))
+        notes = tuple(remarks[key] for key in (f"formulation/{part}", "formulation"))
+        table = Table(f"{title}, ours / printed", command, columns, tuple(rows), notes)
         yield Sheet(f"formulation-{part}", table, tuple(records))
 
 

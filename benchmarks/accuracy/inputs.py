@@ -9,8 +9,9 @@ import numpy as np
 
 import rayrelief
 from benchmarks import diligent
-from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation, shifted
+from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
 from benchmarks.accuracy.settings import PrincipalPoint
+from benchmarks.diligent import shifted
 from rayrelief.synthetic.perturb import with_outliers, with_rotation_noise
 
 NoiseKind = Literal["outliers", "rotations"]

@@ -15,12 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 import rayrelief
-from benchmarks.accuracy.experiments import Cell, published_tables, scaled
+from benchmarks.accuracy.experiments import Cell, scaled
 from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
 from benchmarks.accuracy.raycast import render
 from benchmarks.accuracy.settings import Settings
 from benchmarks.accuracy.tables import Sheet, errors_of
 from benchmarks.diligent import truth
+from benchmarks.published import published_tables
 from benchmarks.report import Column, Table
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method

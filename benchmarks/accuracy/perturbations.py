@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import rayrelief
+from benchmarks.diligent import pinhole_of, shifted
 from rayrelief.conventions import FloatArray
 
 HALF_STEP = 1 / 65535  # of a component n = 2 v / 65535 - 1 that 16 bits hold
@@ -59,12 +60,6 @@ PERTURBATIONS = (
 )
 
 
-def shifted(scene: rayrelief.Scene, du: float, dv: float) -> rayrelief.Scene:
-    """Scene whose principal point is moved, in pixels."""
-    camera = _pinhole(scene)
-    return replace(scene, camera=replace(camera, cx=camera.cx + du, cy=camera.cy + dv))
-
-
 def with_rounding_noise(normals: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Unit normals (..., 3), frame unchanged, that 16 bits may have rounded to these; NaN stays."""
     noisy = normals + rng.uniform(-HALF_STEP, HALF_STEP, normals.shape)
@@ -78,7 +73,7 @@ def quarter_turned(scene: rayrelief.Scene) -> rayrelief.Scene:
     The image turns counter-clockwise: what was at (u, v) is at (v, width - 1 - u), and the vector
     (x, y, z) becomes (y, -x, z).
     """
-    camera, width = _pinhole(scene), scene.mask.shape[1]
+    camera, width = pinhole_of(scene), scene.mask.shape[1]
     x, y, z = np.moveaxis(np.rot90(scene.normals), -1, 0)
     return replace(
         scene,
@@ -94,10 +89,3 @@ def quarter_turned(scene: rayrelief.Scene) -> rayrelief.Scene:
             size=None if camera.size is None else camera.size[::-1],
         ),
     )
-
-
-def _pinhole(scene: rayrelief.Scene) -> rayrelief.Pinhole:
-    camera = scene.camera
-    if not isinstance(camera, rayrelief.Pinhole) or camera.skew:
-        raise SystemExit(f"{scene.name} has no Pinhole camera without skew that could be changed")
-    return camera

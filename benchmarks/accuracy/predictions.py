@@ -61,6 +61,13 @@ class Cache:
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
             return None
 
+    def need(self, key: str) -> Prediction:
+        """A prediction that was made before."""
+        prediction = self.load(key)
+        if prediction is None:
+            raise SystemExit(f"the prediction {key} is gone; the same command makes it again")
+        return prediction
+
     def store(self, key: str, prediction: Prediction) -> None:
         """Keep a prediction; the file appears whole or not at all."""
         with atomic_write(self._path(key)) as path:

@@ -30,6 +30,11 @@ class Settings:
     iterations: int = PUBLISHED_ITERATIONS
     principal_point: PrincipalPoint = "file"
 
+    @property
+    def held_to_limits(self) -> bool:
+        """Whether errors have limits: those are of full schedules with the point of K.txt."""
+        return self.iterations == PUBLISHED_ITERATIONS and self.principal_point == "file"
+
     def command(self, *tables: str) -> str:
         """What to type for these tables with these settings."""
         return " ".join(["python -m benchmarks.accuracy", *tables, *options_of(self)])

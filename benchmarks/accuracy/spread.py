@@ -5,7 +5,6 @@ Some objects change with the slightest perturbation of the input: there one run 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -18,12 +17,11 @@ from benchmarks.accuracy.inputs import MapSource, Source
 from benchmarks.accuracy.perturbations import PERTURBATIONS, Perturbation
 from benchmarks.accuracy.predictions import Cache
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import WITHIN, Scored, Sheet, errors_of
+from benchmarks.accuracy.tables import MM, WITHIN, Scored, Sheet, score
 from benchmarks.diligent import truth
 from benchmarks.report import Column, Table
 from rayrelief.conventions import FloatArray
 
-MM = Column("MADE in mm", ".3f")
 Truths = Mapping[MapSource, FloatArray]
 
 
@@ -62,7 +60,7 @@ def perturbed_truths(
     perturbations: Iterable[Perturbation],
     settings: Settings,
 ) -> Truths:
-    """True depths of perturbed scenes."""
+    """True depths of perturbed scenes, turned as these are."""
     return {
         Source(name, settings.principal_point, perturbation=each): np.rot90(
             truth(scene), each.quarter_turns
@@ -70,14 +68,6 @@ def perturbed_truths(
         for each in perturbations
         for name, scene in scenes.items()
     }
-
-
-def score_perturbed(cell: Cell, cache: Cache, truths: Truths) -> Scored:
-    """Score what the cache holds, each task against the truth as its map is held."""
-    found = [errors_of(task, cache, truths[task.source]) for task in cell.tasks]
-    made = tuple(errors.made for errors, _ in found)
-    failures = tuple(outcome.cause for _, outcome in found if not outcome.ok)
-    return Scored(cell.row, cell.column, cell.printed, made, failures)
 
 
 def spread_sheet(
@@ -90,9 +80,8 @@ def spread_sheet(
 ) -> Sheet:
     """Median and spread of all cells."""
     truths = perturbed_truths(scenes, PERTURBATIONS, settings)
-    return sheet_of_spreads(
-        table, command, [score_perturbed(cell, cache, truths) for cell in cells]
-    )
+    scored = [score(cell, cache, truths.__getitem__) for cell in cells]
+    return sheet_of_spreads(table, command, scored)
 
 
 def sheet_of_spreads(name: str, command: str, scored: Sequence[Scored]) -> Sheet:
@@ -137,8 +126,8 @@ def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
                 name,
                 len(group),
                 sum(each.agrees for each in group),
-                sum(print_within(each) for each in group),
-                sum(each.agrees or print_within(each) for each in group),
+                sum(each.print_within for each in group),
+                sum(each.agrees or each.print_within for each in group),
             )
             for name, group in groups.items()
         ),
@@ -147,37 +136,13 @@ def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
 
 def spread_text(each: Scored) -> str:
     """Median, least and greatest / printed."""
-    middle, low, high = (MM.show(value) for value in (each.median, *extremes(each.made)))
-    printed = f"**{each.printed}**" if print_within(each) else each.printed
+    middle, low, high = (MM.show(value) for value in (each.median, *each.extremes))
+    printed = f"**{each.printed}**" if each.print_within else each.printed
     return f"{middle} ({low} to {high}) / {printed}"
 
 
-def print_within(each: Scored) -> bool:
-    """Whether some number that is printed like this lies between the least and the greatest."""
-    if each.printed == "-":
-        return False
-    low, high = printed_range(each.printed)
-    least, greatest = extremes(each.made)
-    return least <= high and low <= greatest
-
-
-def printed_range(text: str) -> tuple[float, float]:
-    """Numbers that are printed as this text."""
-    if text == "<10^-2":
-        return 0.0, 0.01
-    half_digit = 0.5 * 10.0 ** -len(text.partition(".")[2])
-    return float(text) - half_digit, float(text) + half_digit
-
-
-def extremes(made: Sequence[float]) -> tuple[float, float]:
-    """Least and greatest; both NaN if any is, so that nothing lies between them."""
-    if any(map(math.isnan, made)):
-        return math.nan, math.nan
-    return min(made), max(made)
-
-
 def _record(each: Scored) -> tuple[str, ...]:
-    numbers = (each.median, *extremes(each.made))
-    within = "yes" if print_within(each) else "no"
+    numbers = (each.median, *each.extremes)
+    within = "yes" if each.print_within else "no"
     shown = (f"{value:.6g}" for value in numbers)
     return each.row, each.column, each.printed, *shown, within, *(f"{v:.6g}" for v in each.made)

@@ -5,24 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import rayrelief
-from benchmarks.accuracy.experiments import Cell
+from benchmarks.accuracy.experiments import MADE, Cell, Limits
+from benchmarks.accuracy.inputs import MapSource
 from benchmarks.accuracy.predictions import Cache, Task
-from benchmarks.diligent import truth
-from benchmarks.maps import STEADY
-from benchmarks.report import Column, Table
+from benchmarks.diligent import STEADY, truth
+from benchmarks.report import Check, Column, Table
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.io.atomic import atomic_write
 
 WITHIN = 0.08  # mm
+LEAST_SHARE = 0.85  # of the cells of stable objects within
+
+MM = Column("MADE in mm", ".3f")
+TrueDepth = Callable[[MapSource], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Scored:
         """Ours / printed."""
         if not self.made:
             return f"- / {self.printed}"
-        low, median, high = (_fixed(value) for value in self.quartiles)
+        low, median, high = (MM.show(value) for value in self.quartiles)
         spread = f" ({low} to {high})" if len(self.made) > 1 else ""
         return f"{median}{spread} / {self.printed}"
 
@@ -65,6 +69,22 @@ class Scored:
         """Whether ours is within the limit; NaN is not."""
         printed = 0.0 if self.printed == "<10^-2" else float(self.printed)
         return abs(self.median - printed) <= WITHIN + 1e-12
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """Least and greatest; both NaN if any is, so that nothing lies between them."""
+        if any(map(math.isnan, self.made)):
+            return math.nan, math.nan
+        return min(self.made), max(self.made)
+
+    @property
+    def print_within(self) -> bool:
+        """Whether some number that is printed like this lies between the least and the greatest."""
+        if self.printed == "-":
+            return False
+        low, high = printed_range(self.printed)
+        least, greatest = self.extremes
+        return least <= high and low <= greatest
 
 
 @dataclass(frozen=True)
@@ -83,19 +103,30 @@ class Sheet:
         write_text(folder / f"{stem}.csv", text.getvalue())
 
 
-def score(cell: Cell, cache: Cache, truths: Mapping[str, FloatArray]) -> Scored:
+def printed_range(text: str) -> tuple[float, float]:
+    """Numbers that are printed as this text."""
+    if text == "<10^-2":
+        return 0.0, 0.01
+    half_digit = 0.5 * 10.0 ** -len(text.partition(".")[2])
+    return float(text) - half_digit, float(text) + half_digit
+
+
+def score(cell: Cell, cache: Cache, true_depth: TrueDepth) -> Scored:
     """Score what the cache holds; NaN where a run left the range of numbers."""
-    found = [errors_of(task, cache, truths[task.source.name]) for task in cell.tasks]
+    found = [errors_of(task, cache, true_depth(task.source)) for task in cell.tasks]
     made = tuple(errors.made for errors, _ in found)
     failures = tuple(outcome.cause for _, outcome in found if not outcome.ok)
     return Scored(cell.row, cell.column, cell.printed, made, failures)
 
 
+def by_name(truths: Mapping[str, FloatArray]) -> TrueDepth:
+    """True depths of maps, whatever was done to their normals."""
+    return lambda source: truths[source.name]
+
+
 def errors_of(task: Task, cache: Cache, true_depth: FloatArray) -> tuple[DepthErrors, Outcome]:
     """Errors after the median scale, and how the run ended; NaN where it left all numbers."""
-    prediction = cache.load(task.key)
-    if prediction is None:
-        raise SystemExit(f"the prediction {task.key} is gone; the same command makes it again")
+    prediction = cache.need(task.key)
     if prediction.outcome is Outcome.NOT_FINITE:
         return DepthErrors("scale", math.nan, math.nan, math.nan), prediction.outcome
     return depth_errors(prediction.depth, true_depth, "scale"), prediction.outcome
@@ -108,14 +139,18 @@ def made_sheet(
     cells: Iterable[Cell],
     cache: Cache,
     scenes: Mapping[str, rayrelief.Scene],
+    limits: Limits,
 ) -> Sheet:
     """MADE of all cells."""
     truths = {key: truth(scene) for key, scene in scenes.items()}
-    return sheet_of(name, title, command, [score(cell, cache, truths) for cell in cells])
+    scored = [score(cell, cache, by_name(truths)) for cell in cells]
+    return sheet_of(name, title, command, scored, limits)
 
 
-def sheet_of(name: str, title: str, command: str, scored: Sequence[Scored]) -> Sheet:
-    """Rows and columns in the order of what was scored."""
+def sheet_of(
+    name: str, title: str, command: str, scored: Sequence[Scored], limits: Limits
+) -> Sheet:
+    """Rows and columns in the order of what was scored, and what is held to limits."""
     at = {(each.row, each.column): each.text for each in scored}
     rows = dict.fromkeys(each.row for each in scored)
     columns = dict.fromkeys(each.column for each in scored)
@@ -127,28 +162,51 @@ def sheet_of(name: str, title: str, command: str, scored: Sequence[Scored]) -> S
         notes=tuple(
             f"{each.row}, {each.column}: {failure}" for each in scored for failure in each.failures
         ),
+        checks=tuple(held_to(limits, scored)),
     )
     head = ("row", "column", "printed", "ours", "lower_quartile", "upper_quartile")
     return Sheet(name, table, (head, *map(_record, scored)), tuple(scored))
 
 
-def summary(sheets: Sequence[Sheet], command: str) -> Table | None:
+def held_to(limits: Limits, scored: Iterable[Scored]) -> Iterator[Check]:
+    """Errors that have limits."""
+    for each in scored:
+        if each.column in limits.get(each.row, {}):
+            least, most = limits[each.row][each.column]
+            what = f"{each.row} on {each.column}, MADE in mm"
+            yield Check(what, each.median, at_least=least, at_most=most)
+
+
+def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Table | None:
     """Share of the cells close to the print, table by table and over all; None without any."""
     groups = {sheet.name: [each for each in sheet.scored if each.compares] for sheet in sheets}
     groups = {name: group for name, group in groups.items() if group}
     if not groups:
         return None
+    whole = {sheet.name: {each.column for each in sheet.scored} >= set(STEADY) for sheet in sheets}
     groups["all tables of MADE"] = [each for group in groups.values() for each in group]
+    rows = [
+        (name, len(group), printed, close, close / len(group))
+        for name, group in groups.items()
+        for printed in [sum(each.print_within for each in group)]
+        for close in [sum(each.agrees for each in group)]
+    ]
+    checks = []
+    if held_to_limits and all(whole.get(table) for table in MADE):
+        checks.append(Check("share of the cells within", rows[-1][-1], at_least=LEAST_SHARE))
     return Table(
         f"Cells of the {len(STEADY)} stable objects within {WITHIN} mm of the print",
         command,
-        (Column("table"), Column("cells", "d"), Column("within", "d"), Column("share", ".1%")),
-        tuple(
-            (name, len(group), count, count / len(group))
-            for name, group in groups.items()
-            for count in [sum(each.agrees for each in group)]
+        (
+            Column("table"),
+            Column("cells", "d"),
+            Column("as printed", "d"),
+            Column("within", "d"),
+            Column("share", ".1%"),
         ),
+        tuple(rows),
         notes=("harvest and goblet change with the slightest perturbation and do not count.",),
+        checks=tuple(checks),
     )
 
 
@@ -162,7 +220,3 @@ def _record(each: Scored) -> tuple[str, ...]:
     low, median, high = (f"{v:.6g}" for v in each.quartiles) if each.made else ("", "", "")
     spread = (low, high) if len(each.made) > 1 else ("", "")
     return each.row, each.column, each.printed, median, *spread
-
-
-def _fixed(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3f}"

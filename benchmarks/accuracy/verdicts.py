@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from benchmarks.accuracy.perturbations import HALF_TURNED, ROUNDED
-from benchmarks.accuracy.spread import MM, extremes, print_within, printed_range
-from benchmarks.accuracy.tables import Scored
+from benchmarks.accuracy.tables import MM, Scored, printed_range
 
 OTHER_POINT = "other principal point"
 EXACT = "exact inner solver"
@@ -48,9 +47,10 @@ class Explanation:
         return "; ".join([*self._fits(), *self._other_prints()])
 
     def _fits(self) -> Iterator[str]:
-        fitting = [name for name, made in self.varied.items() if self._with(made).agrees]
+        agreeing = [name for name, made in self.varied.items() if self._with(made).agrees]
+        fitting = [name for name in agreeing if name != KNOWN]  # which no method knows
         if EXACT in fitting:  # what changes besides the solver adds nothing
-            fitting = [name for name in fitting if name in (OTHER_POINT, EXACT, KNOWN)]
+            fitting = [name for name in fitting if name in (OTHER_POINT, EXACT)]
         # Only what is solved alike tells how far perturbations move a setting.
         solved = [self.varied[n] for n in (EXACT, *(e.name for e in TINY)) if n in self.varied]
         small, spread = "accurate solves under tiny perturbations", self._with(*solved)
@@ -58,15 +58,17 @@ class Explanation:
             small, spread = "the draws", self.ours
         for name in fitting:
             yield f"{self._label(name)} fits ({MM.show(self.varied[name])})"
-        if print_within(spread):
+        if spread.print_within:
             yield f"within the spread of {small} ({_range(spread)})"
         elif not fitting:
             gave = f"{small} gave {_range(spread)}"
             yield f"no variation reaches the print ({gave}){self._closest()}"
+        if KNOWN in agreeing:
+            yield f"so small with {KNOWN} only ({MM.show(self.varied[KNOWN])})"
 
     def _label(self, name: str) -> str:
         """Name of a variation; that of a point also says so where the solver changed with it."""
-        alone = name in (EXACT, KNOWN) or (name == OTHER_POINT and self.ours.column != RESTLESS)
+        alone = name == EXACT or (name == OTHER_POINT and self.ours.column != RESTLESS)
         return name if alone else f"{name}, solved exactly,"
 
     @property
@@ -76,7 +78,7 @@ class Explanation:
 
     def _closest(self) -> str:
         """The variation that is closest to the print, if it is at most half as far off as ours."""
-        away = {name: self._distance(made) for name, made in self.varied.items()}
+        away = {n: self._distance(made) for n, made in self.varied.items() if n != KNOWN}
         name = min(away, key=lambda each: (round(away[each], 2), each != EXACT))
         if away[name] > self._distance(self.ours.median) / 2 or math.isinf(away[name]):
             return ""
@@ -98,4 +100,4 @@ class Explanation:
 
 
 def _range(each: Scored) -> str:
-    return " to ".join(MM.show(value) for value in extremes(each.made))
+    return " to ".join(MM.show(value) for value in each.extremes)

@@ -16,38 +16,62 @@ from multiprocessing.synchronize import Event
 from typing import TextIO
 
 from benchmarks.accuracy.predictions import Cache, Task, library_state, predict
+from benchmarks.report import progress
 
 _STOP: list[Event] = []  # in a worker: the wish of the process that started it
 
 
-def predict_missing(tasks: Sequence[Task], cache: Cache, workers: int, library: str) -> int:
-    """Make the predictions that the cache does not hold; their number.
+@dataclass
+class Tally:
+    """How many predictions there are, how many are new, and the seconds that all took."""
+
+    total: int
+    made: int = 0
+    seconds: float = 0.0
+
+    def tell(self, what: str) -> None:
+        """Say it."""
+        spent = _duration(self.seconds)
+        progress(f"{self.total} {what}, {self.made} of them made now; all took {spent} of one core")
+
+
+def predict_missing(
+    tasks: Sequence[Task], cache: Cache, workers: int, library: str, what: str = "predictions"
+) -> Tally:
+    """Make the predictions that the cache does not hold.
 
     Workers take the source as it is now, the keys are of that state of the library.
     """
     unique = {task.key: task for task in tasks}
-    missing = [task for key, task in unique.items() if cache.load(key) is None]
+    tally, missing = Tally(len(unique)), []
+    for task in unique.values():
+        known = cache.load(task.key)
+        if known is None:
+            missing.append(task)
+        else:
+            tally.seconds += known.seconds
     if not missing:
-        return 0
+        return tally
     if library_state() != library:
         raise SystemExit("the source has changed during the run; start the same command again")
-    progress = Progress(len(unique), len(unique) - len(missing))
-    with worker_pool(min(workers, len(missing))) as pool, progress:
+    bar = Progress(tally.total, tally.total - len(missing), what)
+    with worker_pool(min(workers, len(missing))) as pool, bar:
         with _conditions_of_workers(cache):
             futures = [pool.submit(work, task, cache) for task in missing]
         for future in as_completed(futures):
-            future.result()
-            progress.advance()
-    return len(missing)
+            tally.seconds += future.result()
+            tally.made += 1
+            bar.advance()
+    return tally
 
 
-def work(task: Task, cache: Cache) -> None:
-    """Predict and keep, in a worker."""
-    if _stopped():
-        return
-    prediction = predict(task, _stopped)
-    if prediction is not None:
-        cache.store(task.key, prediction)
+def work(task: Task, cache: Cache) -> float:
+    """Predict and keep, in a worker; the seconds that it took, 0 if it was stopped."""
+    prediction = None if _stopped() else predict(task, _stopped)
+    if prediction is None:
+        return 0.0
+    cache.store(task.key, prediction)
+    return prediction.seconds
 
 
 @contextmanager
@@ -110,6 +134,7 @@ class Progress:
 
     total: int
     done: int
+    what: str
     stream: TextIO = field(default_factory=lambda: sys.stderr)
     made: int = 0
     began: float = field(default_factory=time.monotonic)
@@ -130,7 +155,7 @@ class Progress:
 
     def show(self, left: str) -> None:
         """Write the line, on a terminal always the same."""
-        text = f"... {self.done} / {self.total} predictions{left}"
+        text = f"... {self.done} / {self.total} {self.what}{left}"
         rewritten = self.stream.isatty()
         print(
             f"\r{text:<60}" if rewritten else text,

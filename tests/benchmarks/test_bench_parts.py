@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import rayrelief
-from benchmarks import diligent, maps, scaling, scaling_worker, solvers, systems, table2
+from benchmarks import diligent, maps, scaling, scaling_worker, solvers, systems
 from benchmarks.report import Table, UnavailableError
 from benchmarks.settings import Settings
 from benchmarks.watched import Watched, problems_of
 from rayrelief.synthetic.gallery import GALLERY
+from reference.layout import write_layout
 
 SIDE = 32
 linux_only = pytest.mark.skipif(not scaling_worker.STATUS.exists(), reason="memory: Linux only")
@@ -53,7 +54,7 @@ def test_systems_are_kept_as_they_were_met(scene):
 
 
 def test_maps_are_compared_object_by_object(scene):
-    named = [replace(scene, name=name) for name in (*maps.STEADY, "harvest")]
+    named = [replace(scene, name=name) for name in (*diligent.STEADY, "harvest")]
     table = maps.against_published(named, 3, "again")
     rows = rows_of(table)
     errors = [row[3] for row in rows[:8]]
@@ -68,13 +69,13 @@ def test_maps_are_compared_object_by_object(scene):
 def test_limit_of_harvest_is_on_the_median_of_the_perturbed_runs(scene):
     table = maps.perturbed([replace(scene, name="harvest")], "again")
     ((_, median, least, largest),) = table.rows
-    runs = [diligent.run(maps.shifted(scene, s), rayrelief.RayPlane()).made for s in range(5)]
+    runs = [diligent.run(maps.jittered(scene, s), rayrelief.RayPlane()).made for s in range(5)]
     assert [least, median, largest] == [sorted(runs)[i] for i in (0, 2, 4)]
     assert [check.found for check in table.checks] == [median]
 
 
 def test_principal_point_moves_within_its_bounds(scene):
-    moved: list[Any] = [maps.shifted(scene, seed).camera for seed in maps.SEEDS]
+    moved: list[Any] = [maps.jittered(scene, seed).camera for seed in maps.SEEDS]
     offsets = np.array([(c.cx - scene.camera.cx, c.cy - scene.camera.cy) for c in moved])
     assert np.abs(offsets).max() <= maps.SHIFT
     assert len(np.unique(offsets)) == offsets.size
@@ -114,17 +115,20 @@ def test_all_solvers_reach_the_tolerance():
     assert all(row[4] < 2 * solvers.RTOL for row in rows)  # the others sum in their own order
 
 
-def test_table2_prints_the_paper_beside_ours(scene):
-    table = table2.compared([replace(scene, name="cow")], ["default", "known_jumps"], "again")
-    assert [row[1].split(" / ")[1] for row in rows_of(table)] == ["-", "<10^-2"]
-    (check,) = table.checks
-    assert (check.at_least, check.at_most) == (0.0, 0.01)
-
-
 def test_maps_without_data_are_skipped(monkeypatch):
     monkeypatch.delenv("RAYRELIEF_DATA", raising=False)
     with pytest.raises(UnavailableError, match="RAYRELIEF_DATA"):
         next(maps.tables(Settings()))
+
+
+def test_map_without_its_mask_is_refused(scene, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAYRELIEF_DATA", str(tmp_path))
+    folder = tmp_path / "diligent" / "cow"
+    write_layout(folder, scene)
+    assert diligent.scenes(("cow",))[0].mask.all()
+    (folder / "mask.png").unlink()
+    with pytest.raises(rayrelief.RayreliefError, match=r"cow has no mask\.png"):
+        diligent.scenes(("cow",))
 
 
 @linux_only

@@ -18,7 +18,7 @@ from benchmarks.accuracy.figures.numbers import (
     noise_curves,
 )
 from benchmarks.accuracy.figures.study import Plan, Study
-from benchmarks.maps import STEADY
+from benchmarks.diligent import STEADY
 from rayrelief.methods.edge_terms import activation as activation_of
 
 if TYPE_CHECKING:
@@ -125,7 +125,9 @@ def iterations(study: Study) -> Plan:
         legend_beside(figure, axes[0])
         return figure
 
-    return Plan("Errors against outer iterations; dots as printed", cells, draw)
+    printed = any(cell.printed != "-" for cell in cells)
+    title = "Errors against outer iterations" + "; dots as printed" * printed
+    return Plan(title, cells, draw)
 
 
 def draw_curve(

@@ -11,7 +11,7 @@ from benchmarks.accuracy.experiments import Cell, made_cells, scaled
 from benchmarks.accuracy.inputs import MapSource
 from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import Scored, score
+from benchmarks.accuracy.tables import Scored, by_name, score
 from benchmarks.diligent import truth
 from benchmarks.report import UnavailableError
 from rayrelief.conventions import FloatArray
@@ -59,9 +59,7 @@ class Study:
 
     def depth(self, task: Task) -> FloatArray:
         """Depth (H, W) from the cache."""
-        prediction = self.cache.load(task.key)
-        if prediction is None:
-            raise SystemExit(f"the prediction {task.key} is gone; the same command makes it again")
+        prediction = self.cache.need(task.key)
         if prediction.outcome is Outcome.NOT_FINITE:
             raise UnavailableError(f"on {task.source.name} {prediction.outcome.cause}")
         return prediction.depth
@@ -69,4 +67,4 @@ class Study:
     def scored(self, cells: Iterable[Cell]) -> list[Scored]:
         """Scores, as in the tables."""
         truths = {name: truth(scene) for name, scene in self.scenes.items()}
-        return [score(cell, self.cache, truths) for cell in cells]
+        return [score(cell, self.cache, by_name(truths)) for cell in cells]

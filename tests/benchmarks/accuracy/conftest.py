@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.accuracy import experiments, lens, workers
 from benchmarks.accuracy.__main__ import main
-from benchmarks.accuracy.experiments import published_tables
+from benchmarks.published import published_tables
 from rayrelief.synthetic import gallery
 from reference.layout import write_layout
 

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 import rayrelief
 from benchmarks.accuracy import diligent_mv
-from benchmarks.accuracy.experiments import MADE, NOISE, PREPROCESSED, Cell, published_tables
+from benchmarks.accuracy.experiments import (
+    MADE,
+    NOISE,
+    PREPROCESSED,
+    Cell,
+    limits_of,
+)
 from benchmarks.accuracy.formulation import COMPARED_WITH, METHODS, PARTS, BareBiNI, scientific
 from benchmarks.accuracy.inputs import Noise, Source
 from benchmarks.accuracy.predictions import (
@@ -26,8 +32,9 @@ from benchmarks.accuracy.predictions import (
     predict,
 )
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import WITHIN, Scored, Sheet, score, summary
-from benchmarks.maps import STEADY
+from benchmarks.accuracy.tables import WITHIN, Scored, Sheet, held_to, score, summary
+from benchmarks.diligent import STEADY
+from benchmarks.published import published_tables
 from benchmarks.report import Table
 from rayrelief.errors import Outcome
 from rayrelief.evaluation.residuals import Spread, formulation_residuals
@@ -184,6 +191,24 @@ def test_rows_of_the_ablations_are_what_their_names_say():
         assert (method.jumps, str(method.connectivity)) == (jumps == "jumps", connectivity)
 
 
+def test_rows_of_table_2_are_what_their_names_say():
+    scene = gallery.sphere(9, 11)
+    published, flat = rayrelief.RayPlane.published, {"jumps": False}
+    rows = {row: recipe(scene) for row, recipe in MADE["made"].items()}
+    known = rows.pop("known_jumps")
+    assert isinstance(known, rayrelief.RayPlane)
+    np.testing.assert_array_equal(known.known_depth, scene.depth)
+    assert replace(known, known_depth=None) == published(150)
+    assert rows == {
+        "bini": rayrelief.BiNI.published(1200),
+        "no_jumps_150": published(150, **flat),
+        "no_jumps_1200": published(1200, **flat),
+        "jumps_150": published(150),
+        "jumps_1200": published(1200),
+        "default": rayrelief.RayPlane(),
+    }
+
+
 def test_ways_to_prepare_noise_are_those_of_the_paper():
     published = rayrelief.RayPlane.published()
     prepared = {row: recipe(gallery.sphere(9, 11)) for row, recipe in PREPROCESSED.items()}
@@ -259,6 +284,7 @@ def test_summary_counts_stable_objects_that_have_both_numbers():
         return Scored("row", column, printed, made, ())
 
     cells = (
+        scored("buddha", "0.10", 0.1049),
         scored("bear", "0.10", 0.10 + WITHIN),
         scored("cat", "0.10", 0.11 + WITHIN),
         scored("cow", "<10^-2", 0.005),
@@ -268,10 +294,45 @@ def test_summary_counts_stable_objects_that_have_both_numbers():
         scored("harvest", "0.10", 0.10),
         scored("goblet", "0.10", 0.10),
     )
-    table = summary([Sheet("gamma", Table("", "", (), ()), (), cells)], "again")
+    table = summary([Sheet("gamma", Table("", "", (), ()), (), cells)], "again", True)
     assert table is not None
-    assert table.rows == (("gamma", 4, 2, 0.5), ("all tables of MADE", 4, 2, 0.5))
+    assert table.rows == (("gamma", 5, 2, 3, 0.6), ("all tables of MADE", 5, 2, 3, 0.6))
+    assert not table.checks
     assert set(STEADY) == set(OBJECTS) - {"harvest", "goblet"}
+
+
+@pytest.mark.parametrize(("off", "holds"), [(0, True), (5, True), (6, False)])
+def test_share_of_all_tables_is_held_to_its_limit(off, holds):
+    made = [0.9] * off + [0.1] * (len(MADE) * len(STEADY) - off)
+
+    def sheet(name):
+        cells = tuple(Scored("row", each, "0.10", (made.pop(),), ()) for each in STEADY)
+        return Sheet(name, Table("", "", (), ()), (), cells)
+
+    sheets = [sheet(name) for name in MADE]
+    table = summary(sheets, "again", True)
+    assert table is not None
+    (check,) = table.checks
+    assert check.found == (35 - off) / 35
+    assert check.holds is holds
+    one_less = [*sheets[1:], replace(sheets[0], scored=sheets[0].scored[1:])]
+    for fewer, held in ((sheets, False), (sheets[1:], True), (one_less, True)):
+        table = summary(fewer, "again", held)
+        assert table is not None
+        assert not table.checks
+
+
+def test_table_2_is_held_to_its_limits():
+    cells = [Scored("known_jumps", "cow", "<10^-2", (made,), ()) for made in (0.005, 0.011)]
+    checks = list(held_to(limits_of("made", Settings()), cells))
+    assert [check.holds for check in checks] == [True, False]
+    moved, quick = Settings(principal_point="paper"), Settings(iterations=3)
+    for limits in (limits_of("gamma", Settings()), limits_of("made", moved)):
+        assert not list(held_to(limits, cells))
+    assert not list(held_to(limits_of("made", quick), cells))
+    for row, columns in limits_of("made", Settings()).items():
+        assert row in MADE["made"]
+        assert set(columns) <= set(OBJECTS)
 
 
 def test_run_that_ended_badly_is_told(tmp_path):
@@ -279,7 +340,7 @@ def test_run_that_ended_badly_is_told(tmp_path):
     cache.store("limit", Prediction(2 * depth, 1.0, Outcome.SOLVER_LIMIT, 3))
     cache.store("lost", Prediction(depth * np.inf, 1.0, Outcome.NOT_FINITE, 3))
     tasks = tuple(Task(Source("cow"), RAY_PLANE, key) for key in ("limit", "lost"))
-    found = score(Cell("row", "cow", "0.10", tasks), cache, {"cow": depth})
+    found = score(Cell("row", "cow", "0.10", tasks), cache, lambda _: depth)
     assert found.made[0] == 0.0
     assert np.isnan(found.made[1])
     assert found.failures == (Outcome.SOLVER_LIMIT.cause, Outcome.NOT_FINITE.cause)

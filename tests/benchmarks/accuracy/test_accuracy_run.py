@@ -10,11 +10,15 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import lens, workers
+from benchmarks.accuracy import __main__ as accuracy
+from benchmarks.accuracy import lens, tables, workers
 from benchmarks.accuracy.__main__ import TITLES, main
-from benchmarks.accuracy.experiments import MADE, PREPROCESSED, published_tables
+from benchmarks.accuracy.experiments import MADE, PREPROCESSED
+from benchmarks.accuracy.formulation import PARTS
 from benchmarks.accuracy.inputs import Source
 from benchmarks.accuracy.predictions import Cache, Task
+from benchmarks.accuracy.settings import Settings
+from benchmarks.published import known_remarks, published_tables
 from rayrelief import RayPlane
 
 INPUTS = 2  # all objects but harvest are one and the same map
@@ -35,8 +39,11 @@ def test_every_table_is_printed_and_written(run, results, written, predicted, tw
     assert out.rstrip("\n") in text
     for title in filter(None, shown.values()):
         assert text.count(f"## {title}\n") == 1
-    tables = {name.split("-")[1] for name in files if name.endswith(".csv")}
-    assert tables == set(shown)
+    remarks = known_remarks()
+    assert text.count(f"\n- {remarks['formulation']}\n") == len(PARTS)
+    assert all(text.count(f"\n- {remarks[f'formulation/{part}']}\n") == 1 for part in PARTS)
+    found = {name.split("-")[1] for name in files if name.endswith(".csv")}
+    assert found == set(shown)
     made = records(files, "paper-made-quick.csv")
     known = published_tables()["table2"]
     assert len(made) == (len(known["rows"]) + 1) * len(known["objects"])
@@ -84,6 +91,52 @@ def test_interrupted_run_goes_on(run, predicted, monkeypatch, capsys):
     assert 0 < len(predicted) < METHODS * INPUTS
     assert run("gamma", "midpoint") == 0
     assert len(predicted) == len(set(predicted)) == METHODS * INPUTS
+
+
+def test_run_of_a_batch_job_that_ends_says_how_to_go_on(data, results):
+    lines = (
+        "import os, runpy, signal, sys",
+        "from benchmarks.accuracy import workers",
+        "workers.predict_missing = lambda *_: os.kill(os.getpid(), signal.SIGTERM)",
+        f"sys.argv = ['', 'made', '--output', {str(results)!r}]",
+        "runpy.run_module('benchmarks.accuracy', run_name='__main__')",
+    )
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr == (
+        "... interrupted: what is finished is kept, the same command goes on from there\n"
+    )
+
+
+def test_missed_limits_are_told(run, results, predicted, monkeypatch, capsys):
+    limits = {"gamma": {"full_full": {"cow": (1e9, 2e9), "bear": (0, 1e9)}}}
+    monkeypatch.setattr(accuracy, "limits_of", lambda table, _: limits.get(table, {}))
+    assert run("gamma", "midpoint") == 1
+    *_, head, line = capsys.readouterr().out.splitlines()
+    assert head == "limits that are missed:"
+    assert line.startswith("- full_full on cow, MADE in mm: ")
+    assert (results / "paper-gamma-midpoint-quick.md").exists()
+
+
+def test_share_of_cells_that_come_out_is_held_to_its_limit(run, predicted, monkeypatch, capsys):
+    monkeypatch.setattr(Settings, "held_to_limits", property(lambda _: True))
+    monkeypatch.setattr(accuracy, "limits_of", lambda *_: {})
+    monkeypatch.setattr(tables, "LEAST_SHARE", 1.01)
+    assert run(*MADE) == 1
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("- share of the cells within: 0.")
+    monkeypatch.setattr(tables, "LEAST_SHARE", 0.0)
+    assert run(*MADE) == 0
+
+
+def test_time_of_all_predictions_is_told(run, results, predicted, capsys):
+    run("gamma", "--objects", "cow")
+    count = len(predicted)
+    run("gamma", "midpoint", "--objects", "cow")
+    spent = sum(float(np.load(path)["seconds"]) for path in (results / "predictions").iterdir())
+    line = f"... {METHODS} predictions, {METHODS - count} of them made now; all took"
+    shown = capsys.readouterr().err
+    assert f"{line} {workers._duration(spent)} of one core\n" in shown
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "no archive", "a field is missing"])
@@ -157,6 +210,12 @@ def test_what_is_not_known_is_refused_in_one_line(data, results):
         main(["made", "table7", "--output", str(results)])
     assert str(refusal.value) == f"unknown tables table7; there are {', '.join(TITLES)}"
     assert not results.exists()
+
+
+def test_noise_without_its_object_is_refused_by_name(run, predicted, capsys):
+    with pytest.raises(SystemExit, match="rotations are added to harvest, which is left out"):
+        run("rotations", "--objects", "cow")
+    assert not predicted
 
 
 def test_data_that_is_not_there_is_asked_for(results, monkeypatch):

@@ -15,7 +15,7 @@ from trimesh.creation import icosphere
 import rayrelief
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.diligent_mv import METHODS, NORMALS, Normals, ViewSource
-from benchmarks.accuracy.experiments import published_tables
+from benchmarks.published import published_tables
 from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.io.images import write_png
 from rayrelief.mesh import Mesh

@@ -13,8 +13,8 @@ import trimesh
 
 from benchmarks.accuracy import lens
 from benchmarks.accuracy.__main__ import main
-from benchmarks.accuracy.experiments import published_tables
 from benchmarks.accuracy.lens import MESHES, OBJECTS, WAYS, LensSource, printed_lines
+from benchmarks.published import published_tables
 
 Written = Callable[[Path], dict[str, bytes]]
 

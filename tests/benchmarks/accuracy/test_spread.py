@@ -22,17 +22,15 @@ from benchmarks.accuracy.perturbations import (
     UNPERTURBED,
     Perturbation,
     quarter_turned,
-    shifted,
     with_rounding_noise,
 )
 from benchmarks.accuracy.spread import (
-    print_within,
-    printed_range,
     sheet_of_spreads,
     spread_summary,
     spread_text,
 )
-from benchmarks.accuracy.tables import Scored
+from benchmarks.accuracy.tables import Scored, printed_range
+from benchmarks.diligent import shifted
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.synthetic import gallery
 
@@ -177,7 +175,7 @@ def test_print_stands_for_a_range(text: str, low: float, high: float) -> None:
     ],
 )
 def test_print_lies_within_the_spread(made: tuple[float, ...], within: bool) -> None:
-    assert print_within(scored("0.40", *made)) is within
+    assert scored("0.40", *made).print_within is within
 
 
 def test_text_tells_median_and_extremes_and_marks_the_print() -> None:
