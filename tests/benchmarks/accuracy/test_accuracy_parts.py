@@ -19,8 +19,16 @@ from benchmarks.accuracy.experiments import (
     PREPROCESSED,
     Cell,
     limits_of,
+    noise_cells,
 )
-from benchmarks.accuracy.formulation import COMPARED_WITH, METHODS, PARTS, BareBiNI, scientific
+from benchmarks.accuracy.formulation import (
+    COMPARED_WITH,
+    METHODS,
+    PARTS,
+    BareBiNI,
+    formulation_sheets,
+    scientific,
+)
 from benchmarks.accuracy.inputs import Noise, Source
 from benchmarks.accuracy.predictions import (
     Cache,
@@ -42,6 +50,7 @@ from rayrelief.synthetic import gallery
 
 OBJECTS = published_tables()["table2"]["objects"]
 RAY_PLANE = rayrelief.RayPlane.published()
+QUICK = Settings(iterations=1)
 CHANGES: dict[str, dict[str, Any]] = {
     "iterations": {"max_iterations": 7},
     "jumps": {"jumps": False},
@@ -357,3 +366,31 @@ def test_names_of_files_tell_what_was_run():
         "python -m benchmarks.accuracy made --objects cow,bear --iterations 3 "
         "--principal-point paper"
     )
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("outliers", "%"), ("rotations", "deg")])
+def test_every_level_of_noise_has_its_own_print(data, kind, unit):
+    scenes = {"harvest": Source("harvest").scene()}
+    table = published_tables()[kind]
+    levels = table["percent" if kind == "outliers" else "degrees"]
+    found = {(cell.row, cell.column): cell.printed for cell in noise_cells(kind, scenes, QUICK, "")}
+    assert found == {
+        (row, f"{level} {unit}"): number
+        for row, numbers in table["rows"].items()
+        for level, number in zip(levels, numbers, strict=True)
+    }
+
+
+def test_residual_sheets_hold_the_residuals_that_they_name():
+    scene = replace(gallery.sphere(9, 11), name="cow")
+    sheets = {sheet.name: sheet for sheet in formulation_sheets({"cow": scene}, "again")}
+    residuals = formulation_residuals(scene, METHODS["ours"])
+    expected = {
+        "formulation-absolute": residuals.absolute,
+        "formulation-log_depth": residuals.relative_log_depth,
+        "formulation-depth": residuals.relative_depth,
+    }
+    assert len({spread.mean for spread in expected.values()}) == len(expected)
+    for name, spread in expected.items():
+        (line,) = (record for record in sheets[name].records if record[0] == "ours")
+        assert line[3:] == (f"{spread.mean:.6g}", f"{spread.std:.6g}")
