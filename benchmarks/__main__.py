@@ -6,15 +6,14 @@ python -m benchmarks [PART ...] [--objects bear,cow] [--iterations 30] [--sizes 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
 from benchmarks import cameras, cold_start, maps, scaling, solvers, systems
 from benchmarks.environment import environment
-from benchmarks.report import Report, Table, UnavailableError, exit_code, progress
-from benchmarks.settings import Settings
+from benchmarks.report import Report, Table, UnavailableError, exit_code, progress, run_command
+from benchmarks.settings import Settings, names
 from rayrelief import RayreliefError
 
 PARTS: dict[str, Callable[[Settings], Iterator[Table]]] = {
@@ -64,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     default = Settings()
     known = argparse.ArgumentParser(prog="python -m benchmarks", description=Settings.__doc__)
     known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    known.add_argument("--objects", type=_names, default=default.objects)
+    known.add_argument("--objects", type=names, default=default.objects)
     known.add_argument("--iterations", type=int, default=default.iterations)
     known.add_argument("--noise-iterations", type=int, default=default.noise_iterations)
     known.add_argument("--sizes", type=_numbers, default=default.sizes)
@@ -72,13 +71,9 @@ def parser() -> argparse.ArgumentParser:
     return known
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.split(","))
-
-
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_command(main)

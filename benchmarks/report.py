@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 Cell = str | float | None
 Row = tuple[Cell, ...]
@@ -99,6 +99,10 @@ class Table:
     notes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
 
+    def noting(self, *notes: str) -> Table:
+        """The table with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
     def to_markdown(self) -> str:
         """The table, its limits and its notes under a heading."""
         cells = [
@@ -173,6 +177,17 @@ def exit_code(tables: Iterable[Table]) -> int:
     if found:
         print("limits that are missed:", *found, sep="\n- ")
     return 1 if found else 0
+
+
+def run_command(main: Callable[[list[str]], int]) -> NoReturn:
+    """Run main and end: 1 says that a limit is missed, 2 that it could not begin or go on."""
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except SystemExit as end:
+        if not isinstance(end.code, str):
+            raise
+        print(end.code, file=sys.stderr)
+        sys.exit(2)
 
 
 def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

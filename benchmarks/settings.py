@@ -32,6 +32,11 @@ class Settings:
         return " ".join(["python -m benchmarks", part, *options_of(self)])
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Names between commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def options_of(settings: Any) -> list[str]:
     """What to add to a command for these settings, a dataclass: all that are not the default."""
     options = []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
@@ -34,13 +33,15 @@ from benchmarks.accuracy.figures.study import Study
 from benchmarks.accuracy.formulation import formulation_sheets
 from benchmarks.accuracy.inputs import NoiseKind, moved
 from benchmarks.accuracy.lens import lens_cells, lens_sheet
+from benchmarks.accuracy.page import Page
 from benchmarks.accuracy.predictions import Cache, library_state
 from benchmarks.accuracy.settings import PRINCIPAL_POINTS, PUBLISHED_ITERATIONS, Settings
 from benchmarks.accuracy.spread import spread_cells, spread_sheet, spread_summary
-from benchmarks.accuracy.tables import Sheet, made_sheet, summary, write_text
+from benchmarks.accuracy.tables import Sheet, made_sheet, summary
 from benchmarks.accuracy.workers import predict_missing
 from benchmarks.diligent import truth
-from benchmarks.report import Table, UnavailableError, exit_code, progress
+from benchmarks.report import Table, UnavailableError, exit_code, progress, run_command
+from benchmarks.settings import names
 
 RESULTS = Path(__file__).parents[1] / "results"
 IN_MM = "MADE in mm (median scale), ours / printed"
@@ -67,9 +68,10 @@ def main(arguments: list[str]) -> int:
     unknown, known = sorted(set(options.tables) - set(suite.experiments)), suite.experiments
     if unknown:
         raise SystemExit(f"unknown tables {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = [table for table in known if table in options.tables]
     settings = Settings(options.objects, options.iterations, options.principal_point)
     try:
-        return run(suite, options.tables, settings, options.workers, options.output)
+        return run(suite, chosen, settings, options.workers, options.output)
     except UnavailableError as error:
         raise SystemExit(str(error)) from error
     except rayrelief.RayreliefError as error:
@@ -123,48 +125,48 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
     """Print tables and write them into a folder."""
     this = Run(settings, library_state(), Cache(folder / "predictions"), workers)
     cells: dict[str, list[Cell]] = {}
+    skipped: list[str] = []
     for table in chosen or suite.experiments:
-        with skipped_if_unavailable(table, unless=chosen):
+        with skipped_if_unavailable(table, skipped, unless=chosen):
             cells[table] = list(suite.experiments[table].cells(this))
+    if not cells:
+        raise UnavailableError(f"nothing can be made; {skipped[0]}")
     tasks = [task for each in cells.values() for cell in each for task in cell.tasks]
     predict_missing(tasks, this.cache, workers, this.library).tell("predictions")
 
-    page = folder / f"{settings.file_stem(suite.prefix, *chosen)}.md"
+    # Without the maps of DiLiGenT a run is named after what it holds, not after the whole.
+    named = chosen or ([] if set(MADE) <= set(cells) else list(cells))
     command = settings.command(*suite.options, *chosen)
-    texts = [f"# The tables of the paper\n\n`{command}`, rayrelief {this.library}"]
+    page = Page(
+        folder / f"{settings.file_stem(suite.prefix, *named)}.md",
+        f"# The tables of the paper\n\n`{command}`, rayrelief {this.library}",
+        skipped,
+    )
     sheets: list[Sheet] = []
     for table, content in cells.items():
-        with skipped_if_unavailable(table, unless=chosen):
+        with skipped_if_unavailable(table, skipped, unless=chosen):
             for sheet in suite.experiments[table].sheets(this, content):
                 sheets.append(sheet)
-                show(sheet.table, texts, page)  # at once: what follows may take long
+                page.add(sheet.table.noting(*settings.remarks))  # what follows may take long
                 sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
-    tables = [sheet.table for sheet in sheets]
     close = suite.summary(this, sheets, command)
     if close is not None:
-        tables.append(close)
-        show(close, texts, page)
-    if sheets:
-        progress(f"written to {page}, and a .csv for each table")
-    return exit_code(tables)
-
-
-def show(table: Table, texts: list[str], page: Path) -> None:
-    """Print a table, and write it below the others of a page."""
-    texts.append(table.to_markdown())
-    print(texts[-1], end="\n\n", flush=True)
-    write_text(page, "\n\n".join(texts) + "\n")
+        page.add(close.noting(*settings.remarks))
+    page.finish()
+    progress(f"written to {page.path}, and a .csv for each table")
+    return exit_code(page.tables)
 
 
 @contextmanager
-def skipped_if_unavailable(table: str, unless: Sequence[str]) -> Iterator[None]:
+def skipped_if_unavailable(table: str, skipped: list[str], unless: Sequence[str]) -> Iterator[None]:
     """Pass over a table whose data is not here, unless it was asked for by its name."""
     try:
         yield
     except UnavailableError as error:
         if table in unless:
             raise
-        progress(f"{table}: skipped, {error}")
+        skipped.append(f"{table}, {error}")
+        progress(f"skipped: {skipped[-1]}")
 
 
 def _made_cells(table: str, this: Run) -> Iterator[Cell]:
@@ -180,6 +182,12 @@ def _noise_cells(kind: NoiseKind, this: Run) -> Iterator[Cell]:
 def _made_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
     command, limits = this.settings.command(table), limits_of(table, this.settings)
     yield made_sheet(table, TITLES[table], command, cells, this.cache, this.scenes, limits)
+
+
+def _residual_cells(this: Run) -> list[Cell]:
+    """No residual is predicted."""
+    _ = this.scenes  # maps that are missing are told at once
+    return []
 
 
 def _formulation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
@@ -235,7 +243,7 @@ def _summary(this: Run, sheets: Sequence[Sheet], command: str) -> Table | None:
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "formulation": Experiment(lambda this: (), _formulation_sheets),
+    "formulation": Experiment(_residual_cells, _formulation_sheets),
     **{each: Experiment(partial(_made_cells, each), partial(_made_sheets, each)) for each in MADE},
     **{
         each: Experiment(partial(_noise_cells, each), partial(_made_sheets, each)) for each in NOISE
@@ -264,21 +272,31 @@ def parser() -> argparse.ArgumentParser:
     )
     known.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TITLES))
     known.add_argument("--spread", action="store_true", help="tables of MADE over perturbed inputs")
-    known.add_argument("--objects", type=lambda text: tuple(text.split(",")), default=())
-    known.add_argument("--iterations", type=_positive, default=PUBLISHED_ITERATIONS)
-    known.add_argument("--principal-point", choices=PRINCIPAL_POINTS, default="file")
-    known.add_argument("--workers", type=_positive, default=2, help="processes of one thread each")
+    known.add_argument("--objects", type=names, default=(), help="such as cow,pot2; default: all")
+    known.add_argument(
+        "--iterations",
+        type=count,
+        default=PUBLISHED_ITERATIONS,
+        help=f"quick looks take fewer than {PUBLISHED_ITERATIONS}; shorter schedules shrink alike",
+    )
+    known.add_argument(
+        "--principal-point",
+        choices=PRINCIPAL_POINTS,
+        default="file",
+        help="that of K.txt (default), or the one that some rows of the paper fit",
+    )
+    known.add_argument("--workers", type=count, default=2, help="processes of one thread each")
     known.add_argument("--output", type=Path, default=RESULTS, help="for tables and predictions")
     return known
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
+def count(text: str) -> int:
+    """A number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 upwards")
+    return int(text)
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the end of a batch job
-    sys.exit(main(sys.argv[1:]))
+    run_command(main)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -17,9 +18,16 @@ import numpy as np
 import rayrelief
 from benchmarks.accuracy.inputs import MapSource
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import Outcome
+from rayrelief.errors import IntegrationWarning, Outcome
 from rayrelief.io.atomic import atomic_write
 from rayrelief.methods.base import Method
+
+LIBRARY = Path(rayrelief.__file__).parent
+# No prediction passes through these: what they read has a hash of its own, scores are made anew.
+NEVER_PREDICTING = (
+    *("cli/", "viewer/", "evaluation/", "datasets/", "synthetic/", "io/", "cameras/calibration/"),
+    *("mesh.py", "surface.py"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +95,17 @@ def predict(task: Task, stopped: Callable[[], bool]) -> Prediction | None:
     """Integrate the map of a task on one thread; None if that was stopped on the way."""
     scene = task.source.scene()
     began = time.perf_counter()
-    result = rayrelief.integrate(
-        scene.normals,
-        scene.camera,
-        mask=scene.mask,
-        method=task.method,
-        threads=1,
-        callback=lambda _: stopped(),
-        on_failure="return",
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegrationWarning)  # tables tell how a run ended
+        result = rayrelief.integrate(
+            scene.normals,
+            scene.camera,
+            mask=scene.mask,
+            method=task.method,
+            threads=1,
+            callback=lambda _: stopped(),
+            on_failure="return",
+        )
     seconds = time.perf_counter() - began
     outcome = result.status.outcome
     if outcome is Outcome.STOPPED:
@@ -103,15 +113,21 @@ def predict(task: Task, stopped: Callable[[], bool]) -> Prediction | None:
     return Prediction(result.depth, seconds, outcome, len(result.history))
 
 
-def library_state(folder: Path = Path(rayrelief.__file__).parent) -> str:
-    """Version of the library, and a hash of its source files and of what it computes with."""
+def library_state(folder: Path = LIBRARY) -> str:
+    """Version of the library, and a hash of the source that predicts and of what it is built on."""
     digest = hashlib.sha256()
     for package in ("numpy", "scipy", "numba"):
         _feed(digest, f"{package} {version(package)}")
-    for path in sorted(folder.rglob("*.py")):
-        _feed(digest, path.relative_to(folder).as_posix())
-        _feed(digest, path.read_text(encoding="utf-8"))
+    for name in predicting_files(folder):
+        _feed(digest, name)
+        _feed(digest, (folder / name).read_text(encoding="utf-8"))
     return f"{rayrelief.__version__}-{digest.hexdigest()[:16]}"
+
+
+def predicting_files(folder: Path = LIBRARY) -> list[str]:
+    """Source files that a prediction may pass through, relative to the folder of the library."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
+    return [name for name in names if not name.startswith(NEVER_PREDICTING)]
 
 
 def input_digest(scene: rayrelief.Scene) -> str:

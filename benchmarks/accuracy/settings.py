@@ -39,8 +39,16 @@ class Settings:
         """What to type for these tables with these settings."""
         return " ".join(["python -m benchmarks.accuracy", *tables, *options_of(self)])
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of a quick look must know."""
+        if self.iterations == PUBLISHED_ITERATIONS:
+            return ()
+        instead = f"{self.iterations} iterations instead of {PUBLISHED_ITERATIONS}"
+        return (f"A quick look: {instead}, shorter schedules shrunk alike; rows keep their names.",)
+
     def file_stem(self, *parts: str) -> str:
-        """Name of a file without its suffix: quick looks never replace the tables of a full run."""
-        quick = bool(self.objects) or self.iterations != PUBLISHED_ITERATIONS
-        moved = self.principal_point != "file"
-        return "-".join([*parts, *["moved"] * moved, *["quick"] * quick])
+        """Name of a file without its suffix: runs with other settings never share one."""
+        moved = ["moved"] * (self.principal_point != "file")
+        quick = [f"{self.iterations}_iterations"] * (self.iterations != PUBLISHED_ITERATIONS)
+        return "-".join([*parts, *moved, *self.objects, *quick])

@@ -13,8 +13,6 @@ OTHER_POINT = "other principal point"
 EXACT = "exact inner solver"
 KNOWN = "known discontinuities"
 TINY = (HALF_TURNED, ROUNDED)
-# The object that changes with everything, and takes longest: all that is varied is solved exactly.
-RESTLESS = "harvest"
 VARIATIONS = (OTHER_POINT, *(each.name for each in TINY), EXACT, KNOWN)
 
 
@@ -67,9 +65,8 @@ class Explanation:
             yield f"so small with {KNOWN} only ({MM.show(self.varied[KNOWN])})"
 
     def _label(self, name: str) -> str:
-        """Name of a variation; that of a point also says so where the solver changed with it."""
-        alone = name == EXACT or (name == OTHER_POINT and self.ours.column != RESTLESS)
-        return name if alone else f"{name}, solved exactly,"
+        """Name of a variation, and that the solver changed with it."""
+        return name if name in (OTHER_POINT, EXACT) else f"{name}, solved exactly,"
 
     @property
     def _drawn(self) -> bool:

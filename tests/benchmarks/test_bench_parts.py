@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -115,19 +116,30 @@ def test_all_solvers_reach_the_tolerance():
     assert all(row[4] < 2 * solvers.RTOL for row in rows)  # the others sum in their own order
 
 
-def test_maps_without_data_are_skipped(monkeypatch):
+@pytest.mark.parametrize("named", [None, ""])
+def test_maps_without_data_are_skipped(monkeypatch, named):
     monkeypatch.delenv("RAYRELIEF_DATA", raising=False)
+    if named is not None:
+        monkeypatch.setenv("RAYRELIEF_DATA", named)
     with pytest.raises(UnavailableError, match="RAYRELIEF_DATA"):
         next(maps.tables(Settings()))
 
 
-def test_map_without_its_mask_is_refused(scene, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("mask.png", "cow has no mask; expected mask.png. Take it"),
+        ("K.txt", "cow has no camera; expected camera.json or K.txt or K.npy. Take it"),
+        ("depth_gt.npz", "cow has no true depth; expected depth_gt.npz or depth_gt.npy or"),
+    ],
+)
+def test_map_without_what_belongs_to_it_is_refused(scene, tmp_path, monkeypatch, file, message):
     monkeypatch.setenv("RAYRELIEF_DATA", str(tmp_path))
     folder = tmp_path / "diligent" / "cow"
     write_layout(folder, scene)
     assert diligent.scenes(("cow",))[0].mask.all()
-    (folder / "mask.png").unlink()
-    with pytest.raises(rayrelief.RayreliefError, match=r"cow has no mask\.png"):
+    (folder / file).unlink()
+    with pytest.raises(rayrelief.RayreliefError, match=re.escape(f"{folder.parent / message}")):
         diligent.scenes(("cow",))
 
 

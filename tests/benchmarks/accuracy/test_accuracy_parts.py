@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import fields, replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,8 @@ from benchmarks.accuracy.formulation import (
 )
 from benchmarks.accuracy.inputs import Noise, Source
 from benchmarks.accuracy.predictions import (
+    LIBRARY,
+    NEVER_PREDICTING,
     Cache,
     Prediction,
     Task,
@@ -38,9 +43,10 @@ from benchmarks.accuracy.predictions import (
     key_of,
     library_state,
     predict,
+    predicting_files,
 )
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import WITHIN, Scored, Sheet, held_to, score, summary
+from benchmarks.accuracy.tables import ALL, ONCE, WITHIN, Scored, Sheet, held_to, score, summary
 from benchmarks.diligent import STEADY
 from benchmarks.published import published_tables
 from benchmarks.report import Table
@@ -114,9 +120,38 @@ def test_state_of_the_library_follows_every_source_file(tmp_path):
     (tmp_path / "part" / "a.py").rename(tmp_path / "part" / "b.py")
     states.append(library_state(tmp_path))
     (tmp_path / "part" / "b.pyc").write_text("compiled")
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "app.py").write_text("words = 1\n")
     assert library_state(tmp_path) == states[-1]
     assert len(set(states)) == 3
     assert all(state.startswith(rayrelief.__version__) for state in states)
+
+
+@pytest.mark.parametrize("row", ["bini", "jumps_150", "known_jumps", "default"])
+def test_key_follows_every_file_that_a_prediction_passes_through(data, row):
+    scene = Source("cow").scene()
+    source: Any = SimpleNamespace(name="cow", scene=lambda: scene)
+    task = Task(source, MADE["made"][row](scene), "")
+    predict(task, bool)  # loads modules, whose bodies would be noted
+    passed: set[str] = set()
+
+    def note(frame, event, argument):
+        passed.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        predict(task, bool)
+    finally:
+        sys.setprofile(None)
+    ours = {Path(file) for file in passed if Path(file).is_relative_to(LIBRARY)}
+    assert {"integration.py", "preprocess.py", "graph.py"} < {path.name for path in ours}
+    assert {path.relative_to(LIBRARY).as_posix() for path in ours} <= set(predicting_files())
+
+
+def test_files_that_never_predict_are_there():
+    for part in NEVER_PREDICTING:
+        assert (LIBRARY / part).exists()
+        assert not any(name.startswith(part) for name in predicting_files())
 
 
 def test_prediction_reads_back(tmp_path):
@@ -305,9 +340,25 @@ def test_summary_counts_stable_objects_that_have_both_numbers():
     )
     table = summary([Sheet("gamma", Table("", "", (), ()), (), cells)], "again", True)
     assert table is not None
-    assert table.rows == (("gamma", 5, 2, 3, 0.6), ("all tables of MADE", 5, 2, 3, 0.6))
+    counts = (5, 2, 3, 0.6)
+    assert table.rows == (("gamma", *counts), (ALL, *counts), (ONCE, *counts))
+    assert table.title.startswith("Cells of 5 stable objects")
     assert not table.checks
     assert set(STEADY) == set(OBJECTS) - {"harvest", "goblet"}
+
+
+def test_setting_of_several_tables_counts_once_by_its_first_cell():
+    def sheet(name, printed, *settings):
+        cells = [
+            Scored("row", column, printed, (0.5,), (), setting)
+            for column in ("cow", "bear")
+            for setting in settings
+        ]
+        return Sheet(name, Table("", "", (), ()), (), tuple(cells))
+
+    table = summary([sheet("made", "0.50", "a"), sheet("gamma", "0.90", "a", "b")], "again", True)
+    assert table is not None
+    assert table.rows[-2:] == ((ALL, 6, 2, 2, 2 / 6), (ONCE, 4, 2, 2, 2 / 4))
 
 
 @pytest.mark.parametrize(("off", "holds"), [(0, True), (5, True), (6, False)])
@@ -358,10 +409,15 @@ def test_run_that_ended_badly_is_told(tmp_path):
 
 
 def test_names_of_files_tell_what_was_run():
-    quick = Settings(objects=("cow",)), Settings(iterations=3)
-    settings = Settings(), Settings(principal_point="paper"), *quick
-    stems = [each.file_stem("paper", "made") for each in settings]
-    assert stems == ["paper-made", "paper-made-moved", "paper-made-quick", "paper-made-quick"]
+    stems = {
+        "made": Settings(),
+        "made-moved": Settings(principal_point="paper"),
+        "made-cow-bear": Settings(objects=("cow", "bear")),
+        "made-3_iterations": Settings(iterations=3),
+        "made-moved-cow-3_iterations": Settings(("cow",), 3, "paper"),
+    }
+    for stem, each in stems.items():
+        assert each.file_stem("paper", "made") == f"paper-{stem}"
     assert Settings(("cow", "bear"), 3, "paper").command("made") == (
         "python -m benchmarks.accuracy made --objects cow,bear --iterations 3 "
         "--principal-point paper"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import signal
 import subprocess
 import sys
 
@@ -32,11 +34,14 @@ def records(files, name):
 def test_every_table_is_printed_and_written(run, results, written, predicted, two_draws, capsys):
     assert run() == 0
     out, err = capsys.readouterr()
-    assert f"diligent_mv: skipped, there is no folder {results.parent / 'data'}" in err
+    missing = f"skipped: diligent_mv, there is no folder {results.parent / 'data'}"
+    assert f"... {missing}" in err
     shown = {name: title for name, title in TITLES.items() if name != "diligent_mv"}
     files = written(results)
-    text = files["paper-quick.md"].decode()
+    text = files["paper-16_iterations.md"].decode()
     assert out.rstrip("\n") in text
+    assert f"\n- {missing}" in text
+    assert text.count("16 iterations instead of 1200") == text.count("\n## ")
     for title in filter(None, shown.values()):
         assert text.count(f"## {title}\n") == 1
     remarks = known_remarks()
@@ -44,7 +49,7 @@ def test_every_table_is_printed_and_written(run, results, written, predicted, tw
     assert all(text.count(f"\n- {remarks[f'formulation/{part}']}\n") == 1 for part in PARTS)
     found = {name.split("-")[1] for name in files if name.endswith(".csv")}
     assert found == set(shown)
-    made = records(files, "paper-made-quick.csv")
+    made = records(files, "paper-made-16_iterations.csv")
     known = published_tables()["table2"]
     assert len(made) == (len(known["rows"]) + 1) * len(known["objects"])
     assert {line["row"] for line in made if not line["ours"]} == {"bini_from_paper", "kim"}
@@ -75,7 +80,7 @@ def test_noise_has_five_seeds_for_each_cell(run, results, written, predicted):
     run("outliers", "--objects", "harvest")
     levels = published_tables()["outliers"]["percent"]
     assert len(predicted) == len(set(predicted)) == 5 * len(levels) * len(PREPROCESSED)
-    for line in records(written(results), "paper-outliers-quick.csv"):
+    for line in records(written(results), "paper-outliers-harvest-16_iterations.csv"):
         quartiles = [float(line[name]) for name in ("lower_quartile", "ours", "upper_quartile")]
         assert quartiles == sorted(quartiles)
 
@@ -91,6 +96,43 @@ def test_interrupted_run_goes_on(run, predicted, monkeypatch, capsys):
     assert 0 < len(predicted) < METHODS * INPUTS
     assert run("gamma", "midpoint") == 0
     assert len(predicted) == len(set(predicted)) == METHODS * INPUTS
+
+
+def test_interrupted_run_leaves_the_finished_page_alone(
+    run, results, written, predicted, monkeypatch
+):
+    page, unfinished = (
+        f"paper-gamma-midpoint-16_iterations{end}.md" for end in ("", "-unfinished")
+    )
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(accuracy, "summary", interrupt)
+        assert run("gamma", "midpoint") == 130
+    begun = written(results)
+    assert page not in begun
+    assert begun[unfinished].count(b"\n## ") == 2
+    assert run("midpoint", "gamma", "midpoint") == 0  # in whatever order, and once
+    finished = written(results)
+    assert unfinished not in finished
+    assert finished[page].startswith(begun[unfinished].rstrip())
+    with monkeypatch.context() as patch:
+        patch.setattr(accuracy, "summary", interrupt)
+        assert run("gamma", "midpoint") == 130
+    assert written(results)[page] == finished[page]
+
+
+def test_other_settings_have_files_of_their_own(run, results, written, predicted):
+    run("gamma", "--objects", "cow")
+    first = written(results)
+    run("gamma", "--objects", "cow, pot2")
+    found = written(results)
+    assert first.items() < found.items()
+    assert set(found) - set(first) == {
+        f"paper-gamma-cow-pot2-16_iterations.{suffix}" for suffix in ("csv", "md")
+    }
 
 
 def test_run_of_a_batch_job_that_ends_says_how_to_go_on(data, results):
@@ -115,7 +157,7 @@ def test_missed_limits_are_told(run, results, predicted, monkeypatch, capsys):
     *_, head, line = capsys.readouterr().out.splitlines()
     assert head == "limits that are missed:"
     assert line.startswith("- full_full on cow, MADE in mm: ")
-    assert (results / "paper-gamma-midpoint-quick.md").exists()
+    assert (results / "paper-gamma-midpoint-16_iterations.md").exists()
 
 
 def test_share_of_cells_that_come_out_is_held_to_its_limit(run, predicted, monkeypatch, capsys):
@@ -166,7 +208,8 @@ def test_principal_point_has_predictions_and_files_of_its_own(run, results, writ
     run("gamma", "--objects", "cow")
     run("gamma", "--objects", "cow", "--principal-point", "paper")
     assert len(set(predicted)) == 2 * len(MADE["gamma"])
-    assert {"paper-gamma-quick.md", "paper-gamma-moved-quick.md"} < set(written(results))
+    names = {f"paper-gamma-{point}cow-16_iterations.md" for point in ("", "moved-")}
+    assert names < set(written(results))
 
 
 def test_processes_give_the_tables_of_a_thread(run, tmp_path, written, predicted, monkeypatch):
@@ -205,10 +248,55 @@ def test_workers_end_with_the_process_that_started_them():
     assert done.returncode == 9
 
 
+def test_source_that_changes_during_a_run_is_noticed(run, predicted, monkeypatch):
+    monkeypatch.setattr(workers, "library_state", lambda: "another")
+    with pytest.raises(SystemExit, match="the source has changed during the run"):
+        run("gamma", "--objects", "cow")
+    assert not predicted
+
+
+@pytest.mark.parametrize("before", [None, "3"])
+def test_workers_have_one_thread_and_leave_the_keys_to_their_parent(tmp_path, monkeypatch, before):
+    names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_CACHE_DIR")
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+        if before is not None:
+            monkeypatch.setenv(name, before)
+    handler = signal.getsignal(signal.SIGINT)
+    with workers._conditions_of_workers(Cache(tmp_path / "predictions")):
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        threads = [os.environ[name] for name in names[:2]]
+        kernels = os.environ[names[2]]
+    assert threads == ["1", "1"]
+    assert kernels == before or kernels.startswith(str(tmp_path / "kernels"))
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert [os.environ.get(name) for name in names] == [before] * 3
+
+
 def test_what_is_not_known_is_refused_in_one_line(data, results):
     with pytest.raises(SystemExit) as refusal:
         main(["made", "table7", "--output", str(results)])
     assert str(refusal.value) == f"unknown tables table7; there are {', '.join(TITLES)}"
+    assert not results.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("table7",), "unknown tables table7; there are "),
+        (("made", "--objects", "sheep"), "unknown objects ['sheep']; there are bear, "),
+        (("--iterations", "few"), "error: argument --iterations: few is no number from 1 upwards"),
+        (("--workers", "0"), "error: argument --workers: 0 is no number from 1 upwards"),
+    ],
+)
+def test_refusals_end_with_2(data, results, words, message):
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.accuracy", *words, "--output", str(results)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr.splitlines()[-1]
     assert not results.exists()
 
 
@@ -225,11 +313,21 @@ def test_data_that_is_not_there_is_asked_for(results, monkeypatch):
             main([table, "--output", str(results)])
 
 
-def test_run_of_all_tables_passes_over_those_without_data(run, predicted, monkeypatch, capsys):
+def test_run_of_all_tables_passes_over_those_without_data(
+    run, results, written, predicted, monkeypatch, capsys
+):
     monkeypatch.delenv("RAYRELIEF_DATA")
     monkeypatch.setattr(lens, "OBJECTS", ("tori",))
     assert run() == 0
     assert len(predicted) == len(lens.WAYS)
     err = capsys.readouterr().err
     for table in set(TITLES) - {"lens"}:
-        assert err.count(f"... {table}: skipped, ") == 1
+        assert err.count(f"... skipped: {table}, ") == 1
+    assert set(written(results)) == {f"paper-lens-16_iterations.{end}" for end in ("csv", "md")}
+
+
+def test_run_that_can_make_nothing_is_refused(run, results, monkeypatch):
+    monkeypatch.delenv("RAYRELIEF_DATA")
+    with pytest.raises(SystemExit, match="nothing can be made; made, RAYRELIEF_DATA does not name"):
+        run("--spread")
+    assert not results.exists()

@@ -15,28 +15,44 @@ from benchmarks.accuracy.experiments import MADE, NOISE, Cell
 from benchmarks.accuracy.explanations import (
     EXACT_ITERATIONS,
     EXACT_SOLVER,
+    cells_of_all_tables,
     other_point,
     prints_of_settings,
     remark_on,
     solved_exactly,
+    variations,
 )
-from benchmarks.accuracy.inputs import Noise, Source, moved
-from benchmarks.accuracy.predictions import Task
+from benchmarks.accuracy.inputs import Noise, NoiseKind, Source, moved
+from benchmarks.accuracy.perturbations import UNPERTURBED
+from benchmarks.accuracy.predictions import Task, input_digest, key_of
 from benchmarks.accuracy.settings import PrincipalPoint, Settings
 from benchmarks.accuracy.tables import WITHIN, Scored
-from benchmarks.accuracy.verdicts import EXACT, KNOWN, OTHER_POINT, VARIATIONS, Explanation, Print
+from benchmarks.accuracy.verdicts import (
+    EXACT,
+    KNOWN,
+    OTHER_POINT,
+    TINY,
+    VARIATIONS,
+    Explanation,
+    Print,
+)
 from benchmarks.published import known_remarks, published_tables
 
 OBJECTS = published_tables()["table2"]["objects"]
 
 
 def explanation(
-    printed: str, ours: float, varied: tuple[float, ...], *others: Print, column: str = "harvest"
+    printed: str, ours: float, varied: tuple[float, ...], *others: Print
 ) -> Explanation:
     own = Print("made", "row", printed)
-    scored = Scored("row", column, printed, (ours,), ())
+    scored = Scored("row", "cow", printed, (ours,), ())
     named = dict(zip(VARIATIONS, varied, strict=False))
     return Explanation("made", scored, named, (own, *others), "")
+
+
+def only(tasks: tuple[Task, ...]) -> Task:
+    (task,) = tasks
+    return task
 
 
 def noisy(printed: str, *draws: float, exact: float, known: float = math.nan) -> Explanation:
@@ -50,65 +66,50 @@ NONE = "no variation reaches the print"
 
 # Varied: other principal point, turned, rounded, exact.
 @pytest.mark.parametrize(
-    ("column", "printed", "ours", "varied", "verdict"),
+    ("printed", "ours", "varied", "verdict"),
     [
-        ("cow", "0.50", 0.40, (0.497, 0.40, 0.40, 0.39), "other principal point fits (0.497)"),
-        ("cow", "0.50", 0.40, (0.39, 0.40, 0.40, 0.43), "exact inner solver fits (0.430)"),
+        ("0.50", 0.40, (0.497, 0.40, 0.40, 0.39), "other principal point fits (0.497)"),
+        ("0.50", 0.40, (0.39, 0.40, 0.40, 0.43), "exact inner solver fits (0.430)"),
         (
-            "harvest",
-            "0.50",
-            0.40,
-            (0.497, 0.40, 0.40, 0.39),
-            "other principal point, solved exactly, fits (0.497)",
-        ),
-        (
-            "cow",
             "0.73",
             0.91,
             (2.0, 0.6, 0.9, 2.0),
             f"within the spread of {SOLVED} (0.600 to 2.000)",
         ),
         (
-            "cow",
             "0.73",
             0.91,
             (2.0, 0.8, 0.9, 2.0),
             "turned by 180 degrees, solved exactly, fits (0.800)",
         ),
         (
-            "harvest",
             "4.83",
             1.2,
             (4.9, 5.6, 0.9, 0.8),
-            "other principal point, solved exactly, fits (4.900); "
-            f"within the spread of {SOLVED} (0.800 to 5.600)",
+            f"other principal point fits (4.900); within the spread of {SOLVED} (0.800 to 5.600)",
         ),
         # Another solver is no perturbation: ours is not joined to what is solved otherwise.
         (
-            "harvest",
             "4.83",
             1.215,
             (5.9, 5.9, 5.9, 5.9),
             f"{NONE} ({SOLVED} gave 5.900 to 5.900); the closest is exact inner solver (5.900)",
         ),
         (
-            "pot1",
             "14.40",
             1.52,
             (1.5, 1.4, 7.9, 1.4),
             f"{NONE} ({SOLVED} gave 1.400 to 7.900)",
         ),
         (
-            "pot1",
             "14.40",
             1.52,
             (13.656, 1.6, 1.5, 1.4),
             f"{NONE} ({SOLVED} gave 1.400 to 1.600); the closest is other principal point (13.656)",
         ),
-        ("cow", "<10^-2", 0.2, (0.05, 0.3, 0.3, 0.3), "other principal point fits (0.050)"),
-        ("cow", "0.50", 0.9, (math.nan,) * 4, f"{NONE} ({SOLVED} gave - to -)"),
+        ("<10^-2", 0.2, (0.05, 0.3, 0.3, 0.3), "other principal point fits (0.050)"),
+        ("0.50", 0.9, (math.nan,) * 4, f"{NONE} ({SOLVED} gave - to -)"),
         (
-            "cow",
             "0.50",
             math.nan,
             (0.9, 0.8, 0.9, 0.9),
@@ -116,7 +117,6 @@ NONE = "no variation reaches the print"
             "the closest is turned by 180 degrees, solved exactly, (0.800)",
         ),
         (
-            "cow",
             "0.50",
             math.nan,
             (0.52, 0.4, 0.6, math.nan),
@@ -125,9 +125,9 @@ NONE = "no variation reaches the print"
     ],
 )
 def test_verdict_follows_the_numbers(
-    column: str, printed: str, ours: float, varied: tuple[float, ...], verdict: str
+    printed: str, ours: float, varied: tuple[float, ...], verdict: str
 ) -> None:
-    assert explanation(printed, ours, varied, column=column).verdict == verdict
+    assert explanation(printed, ours, varied).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -230,6 +230,44 @@ def test_exact_solves_need_few_iterations(data, given: int, taken: int) -> None:
     assert len({"key", *(task.key for task in exact.tasks)}) == 3
 
 
+def test_cells_of_a_table_are_varied_as_published_and_by_accurate_solves(data) -> None:
+    maps = {scene.name: scene for scene in diligent.scenes(("harvest", "cow"))}
+    known = cells_of_all_tables(maps, Settings(), "library")
+    places = [("made", "jumps_1200", name) for name in maps]
+    found = variations({place: known[place] for place in places}, maps, Settings(), "library")
+    for place in places:
+        as_it_is, varied = known[place].tasks[0], found[place]
+        assert set(varied) == {OTHER_POINT, *(each.name for each in TINY), EXACT}
+        tasks = {name: only(cell.tasks) for name, cell in varied.items()}
+        assert tasks[OTHER_POINT].method == as_it_is.method
+        exact = replace(as_it_is.method, solver=EXACT_SOLVER, max_iterations=EXACT_ITERATIONS)
+        assert all(task.method == exact for name, task in tasks.items() if name != OTHER_POINT)
+        changes = (other_point(Settings()), *TINY, UNPERTURBED)
+        sources = [Source(place[2], perturbation=change) for change in changes]
+        assert [task.source for task in tasks.values()] == sources
+        for name, task in tasks.items():
+            assert task.key == key_of(input_digest(task.source.scene()), task.method, "library")
+            assert name == EXACT or task.source.perturbation.name == name
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_first_draw_of_noise_is_varied(data, kind: NoiseKind) -> None:
+    maps = {scene.name: scene for scene in diligent.scenes(("harvest",))}
+    known = cells_of_all_tables(maps, Settings(), "library")
+    off = {place: cell for place, cell in known.items() if place[0] == kind}
+    for place, varied in variations(off, maps, Settings(), "library").items():
+        first = off[place].tasks[0]
+        assert isinstance(first.source, Source)
+        assert first.source.noise is not None
+        assert first.source.noise.seed == 0
+        assert set(varied) == {EXACT, KNOWN}
+        assert [only(cell.tasks).source for cell in varied.values()] == [first.source] * 2
+        given = only(varied[KNOWN].tasks).method
+        assert isinstance(given, rayrelief.RayPlane)
+        np.testing.assert_array_equal(given.known_depth, maps["harvest"].depth)
+        assert replace(given, known_depth=None) == first.method
+
+
 def test_off_cells_and_only_those_are_explained(
     run, results, written, predicted, two_draws
 ) -> None:
@@ -243,12 +281,16 @@ def test_off_cells_and_only_those_are_explained(
 
     off = []
     for table in (*MADE, *NOISE):
-        for line in csv.DictReader(files[f"paper-{table}-quick.csv"].decode().splitlines()):
+        for line in csv.DictReader(
+            files[f"paper-{table}-harvest-cow-16_iterations.csv"].decode().splitlines()
+        ):
             if line["ours"] and line["printed"] != "-":
                 printed = 0.0 if line["printed"] == "<10^-2" else float(line["printed"])
                 if abs(float(line["ours"]) - printed) > WITHIN:
                     off.append((table, line["row"], line["column"], line["printed"]))
-    explained = list(csv.DictReader(files["paper-explain-quick.csv"].decode().splitlines()))
+    explained = list(
+        csv.DictReader(files["paper-explain-harvest-cow-16_iterations.csv"].decode().splitlines())
+    )
     head = ("table", "row", "column", "printed")
     assert [tuple(line[name] for name in head) for line in explained] == off
     assert {place[0] for place in off} >= {"made", *NOISE}
@@ -269,5 +311,6 @@ def test_off_cells_and_only_those_are_explained(
 
 def test_explanations_alone_predict_the_tables_first(run, results, written, predicted) -> None:
     assert run("explain", "--objects", "cow") == 0
-    assert set(written(results)) == {"paper-explain-quick.csv", "paper-explain-quick.md"}
+    names = {f"paper-explain-cow-16_iterations.{suffix}" for suffix in ("csv", "md")}
+    assert set(written(results)) == names
     assert len(predicted) == len(set(predicted)) > 0

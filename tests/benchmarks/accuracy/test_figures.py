@@ -64,7 +64,7 @@ def pictures(folder: Path) -> dict[str, bytes]:
 
 def test_every_figure_is_drawn(run, real_maps, results, predicted, capsys):
     assert run("figures") == 0
-    assert set(pictures(results / "figures")) == {f"{name}-quick.png" for name in FIGURES}
+    assert set(pictures(results / "figures")) == {f"{name}-16_iterations.png" for name in FIGURES}
     for path in (results / "figures").iterdir():
         picture = read_image(path)[..., :3]
         assert (picture[[0, -1]] == 255).all(), path.name  # a white background
@@ -72,9 +72,9 @@ def test_every_figure_is_drawn(run, real_maps, results, predicted, capsys):
         assert len(np.unique(picture)) > 20, path.name
     assert "skipped" not in capsys.readouterr().err
     assert len(predicted) == len(set(predicted))
-    text = (results / "paper-figures-quick.csv").read_text()
+    text = (results / "paper-figures-16_iterations.csv").read_text()
     listed = [line["file"] for line in csv.DictReader(io.StringIO(text))]
-    assert listed == [f"{name}-quick.png" for name in FIGURES]
+    assert listed == [f"{name}-16_iterations.png" for name in FIGURES]
 
 
 def test_second_run_predicts_nothing_and_draws_the_same(run, real_maps, results, predicted):
@@ -83,7 +83,9 @@ def test_second_run_predicts_nothing_and_draws_the_same(run, real_maps, results,
     run("figures", "--objects", "pot1")
     assert len(predicted) == count > 0
     assert pictures(results / "figures") == first
-    assert {"errors-quick.png", "iterations-quick.png", "real_world-quick.png"} < set(first)
+    assert {
+        f"{name}-pot1-16_iterations.png" for name in ("errors", "iterations", "real_world")
+    } < set(first)
 
 
 def test_figure_without_its_data_is_skipped_in_one_line(run, data, results, predicted, capsys):
@@ -97,10 +99,10 @@ def test_figure_without_its_data_is_skipped_in_one_line(run, data, results, pred
         "real_world": f"there is no {lost}",
     }
     for name, reason in reasons.items():
-        line = f"{name}-quick.png: skipped, {reason}"
+        line = f"{name}-cow-pot1-16_iterations.png: skipped, {reason}"
         assert err.count(f"... {line}\n") == 1
         assert f"- {line}\n" in out
-    drawn = {f"{name}-quick.png" for name in FIGURES if name not in reasons}
+    drawn = {f"{name}-cow-pot1-16_iterations.png" for name in FIGURES if name not in reasons}
     assert set(pictures(results / "figures")) == drawn
 
 
@@ -114,8 +116,8 @@ def test_run_that_left_all_numbers_is_not_drawn(study, predicted, results, capsy
     sheet = figure_sheet("Figures", "again", quick, results / "figures")
     reason = f"skipped, on cow {Outcome.NOT_FINITE.cause}"
     for name in ("reconstructions", "errors", "jumps"):
-        assert f"{name}-quick.png: {reason}" in sheet.table.notes
-    assert "beta-quick.png" in pictures(results / "figures")
+        assert f"{name}-3_iterations.png: {reason}" in sheet.table.notes
+    assert "beta-3_iterations.png" in pictures(results / "figures")
 
 
 def test_plots_show_the_numbers_of_the_tables(run, results, data, predicted):
@@ -125,7 +127,7 @@ def test_plots_show_the_numbers_of_the_tables(run, results, data, predicted):
     study = Study(maps, state, library_state(), Cache(results / "predictions"))
 
     def table(name: str) -> dict[tuple[str, str], dict[str, str]]:
-        text = (results / f"paper-{name}-quick.csv").read_text()
+        text = (results / f"paper-{name}-16_iterations.csv").read_text()
         return {(x["row"], x["column"]): x for x in csv.DictReader(io.StringIO(text))}
 
     shown = {}

@@ -76,7 +76,7 @@ def test_table_needs_no_data(
         assert out.count(f"| {row} |") == 1
 
     files = written(results)
-    records = list(csv.DictReader(io.StringIO(files["paper-lens-quick.csv"].decode())))
+    records = list(csv.DictReader(io.StringIO(files["paper-lens-60_iterations.csv"].decode())))
     errors = {(line["object"], line["way"]): float(line["re"]) for line in records}
     for way in WAYS:
         ours = [errors[name, way] for name in OBJECTS]

@@ -210,13 +210,14 @@ def test_spread_of_a_table(run, results, written, predicted, capsys) -> None:
     )
 
     files, count = written(results), len(predicted)
-    assert {"paper-spread-gamma-quick.md", "paper-spread-gamma-quick.csv"} < set(files)
+    stem = "gamma-harvest-cow-16_iterations"
+    assert {f"paper-spread-{stem}.md", f"paper-spread-{stem}.csv"} < set(files)
     run("--spread", "gamma", "--objects", "harvest,cow")
     assert len(predicted) == count
     assert written(results) == files
 
-    lines = list(csv.DictReader(files["paper-spread-gamma-quick.csv"].decode().splitlines()))
-    single = list(csv.DictReader(files["paper-gamma-quick.csv"].decode().splitlines()))
+    lines = list(csv.DictReader(files[f"paper-spread-{stem}.csv"].decode().splitlines()))
+    single = list(csv.DictReader(files[f"paper-{stem}.csv"].decode().splitlines()))
     assert [line["ours"] for line in single] == [line[UNPERTURBED.name] for line in lines]
     for line in lines:
         made = sorted(float(line[each.name]) for each in PERTURBATIONS)
@@ -226,14 +227,14 @@ def test_spread_of_a_table(run, results, written, predicted, capsys) -> None:
 
 def test_turned_maps_hand_over_turned_jumps(run, results, written, predicted) -> None:
     run("--spread", "made", "--objects", "harvest")
-    text = written(results)["paper-spread-made-quick.csv"].decode()
+    text = written(results)["paper-spread-made-harvest-16_iterations.csv"].decode()
     (line,) = (row for row in csv.DictReader(text.splitlines()) if row["row"] == "known_jumps")
     assert float(line["greatest"]) < 0.01  # of a depth of about 3: with wrong jumps it is far off
 
 
 def test_rows_without_a_number_of_ours_have_no_spread(run, results, written, predicted) -> None:
     run("--spread", "made", "--objects", "cow")
-    text = written(results)["paper-spread-made-quick.csv"].decode()
+    text = written(results)["paper-spread-made-cow-16_iterations.csv"].decode()
     assert {line["row"] for line in csv.DictReader(text.splitlines())} == set(MADE["made"])
 
 
