@@ -28,7 +28,7 @@ ROWS = {
 }
 # Where parts hide one another: top, bottom, left and right, in parts of the object's extent.
 DETAILS = {"harvest": (0.0, 0.5, 0.0, 0.5), "pot1": (0.0, 0.5, 0.5, 1.0)}
-LEAST_ERROR, LARGEST_ERROR = 0.01, 10.0  # mm, ends of the colour scale
+LEAST_ERROR, LARGEST_ERROR = 0.01, 30.0  # mm, ends of the colour scale
 LEAST_JUMP, LARGEST_JUMP = 0.1, 10.0  # mm
 
 

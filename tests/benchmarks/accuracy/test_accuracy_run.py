@@ -262,14 +262,14 @@ def test_workers_have_one_thread_and_leave_the_keys_to_their_parent(tmp_path, mo
         monkeypatch.delenv(name, raising=False)
         if before is not None:
             monkeypatch.setenv(name, before)
-    handler = signal.getsignal(signal.SIGINT)
+    before_all = signal.signal(signal.SIGINT, signal.default_int_handler)
     with workers._conditions_of_workers(Cache(tmp_path / "predictions")):
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         threads = [os.environ[name] for name in names[:2]]
         kernels = os.environ[names[2]]
     assert threads == ["1", "1"]
     assert kernels == before or kernels.startswith(str(tmp_path / "kernels"))
-    assert signal.getsignal(signal.SIGINT) is handler
+    assert signal.signal(signal.SIGINT, before_all) is signal.default_int_handler
     assert [os.environ.get(name) for name in names] == [before] * 3
 
 

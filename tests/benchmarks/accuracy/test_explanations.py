@@ -205,6 +205,24 @@ def test_remarks_are_on_what_there_is() -> None:
         assert all(name in OBJECTS for name in rest[1:])
 
 
+def test_remarks_on_noise_count_right() -> None:
+    known, remarks = published_tables(), known_remarks()
+    clean, told = (
+        float(known["table2"]["rows"][row][OBJECTS.index("harvest")])
+        for row in ("jumps_1200", "known_jumps")
+    )
+    prints = {kind: [float(n) for r in known[kind]["rows"].values() for n in r] for kind in NOISE}
+    below = {kind: sum(n < clean for n in numbers) for kind, numbers in prints.items()}
+    assert (
+        f"of the {len(prints['outliers'])} prints, of one draw, {below['outliers']} are below "
+        f"the {clean:.2f} that" in remarks["outliers"]
+    )
+    assert below["rotations"] == len(prints["rotations"])
+    assert f"all {below['rotations']} prints" in remarks["rotations"]
+    count = sum(n < told for n in prints["rotations"])
+    assert f"{count} of them below its {told:.2f} for known" in remarks["rotations"]
+
+
 @pytest.mark.parametrize(("point", "other"), [("file", "paper"), ("paper", "file")])
 def test_other_point_is_the_one_not_taken(
     data, point: PrincipalPoint, other: PrincipalPoint
