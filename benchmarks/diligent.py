@@ -26,6 +26,12 @@ def scenes(names: tuple[str, ...] = ()) -> list[rayrelief.Scene]:
     if not os.environ.get("RAYRELIEF_DATA"):
         raise UnavailableError("RAYRELIEF_DATA does not name the folder that holds diligent/")
     root = Path(os.environ["RAYRELIEF_DATA"]) / "diligent"
+    if not root.is_dir():
+        raise FileError(
+            f"there is no folder {root}",
+            expected="RAYRELIEF_DATA to name the folder that holds diligent/",
+            remedy="Correct it, or unset it for what needs no data",
+        )
     objects = published_tables()["table2"]["objects"]
     unknown = set(names) - set(objects)
     if unknown:
@@ -35,8 +41,14 @@ def scenes(names: tuple[str, ...] = ()) -> list[rayrelief.Scene]:
 
 def _read(folder: Path) -> rayrelief.Scene:
     """Read a map with all that belongs to it: what is missing here changes every number."""
+    if not folder.is_dir():
+        raise FileError(
+            f"there is no folder {folder}",
+            expected="all nine maps of DiLiGenT",
+            remedy="Name those that are there with --objects",
+        )
     for what, names in NEEDED.items():
-        if folder.is_dir() and not any((folder / name).exists() for name in names):
+        if not any((folder / name).exists() for name in names):
             raise FileError(
                 f"{folder} has no {what}",
                 expected=" or ".join(names),

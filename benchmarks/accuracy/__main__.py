@@ -27,7 +27,15 @@ from benchmarks.accuracy.experiments import (
     made_cells,
     noise_cells,
 )
-from benchmarks.accuracy.explanations import cells_of_all_tables, explanation_sheet
+from benchmarks.accuracy.explanations import (
+    Place,
+    cells_of_all_tables,
+    explanations,
+    off_cells,
+    sheet_of_explanations,
+    sheet_of_verdicts,
+    variations,
+)
 from benchmarks.accuracy.figures.catalogue import figure_cells, figure_sheet
 from benchmarks.accuracy.figures.study import Study
 from benchmarks.accuracy.formulation import formulation_sheets
@@ -102,6 +110,11 @@ class Run:
             scenes = {name: moved(scene) for name, scene in scenes.items()}
         return scenes
 
+    @cached_property
+    def cells_of_all_tables(self) -> Mapping[Place, Cell]:
+        """Cells that are explained where they are off."""
+        return cells_of_all_tables(self.scenes, self.settings, self.library)
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -131,8 +144,10 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
             cells[table] = list(suite.experiments[table].cells(this))
     if not cells:
         raise UnavailableError(f"nothing can be made; {skipped[0]}")
+    this.cache.prepare()
     tasks = [task for each in cells.values() for cell in each for task in cell.tasks]
-    predict_missing(tasks, this.cache, workers, this.library).tell("predictions")
+    what = "predictions" + ", part 1 of 2" * ("explain" in cells)  # part 2 follows the tables
+    predict_missing(tasks, this.cache, workers, this.library, what).tell(what)
 
     # Without the maps of DiLiGenT a run is named after what it holds, not after the whole.
     named = chosen or ([] if set(MADE) <= set(cells) else list(cells))
@@ -147,7 +162,8 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
         with skipped_if_unavailable(table, skipped, unless=chosen):
             for sheet in suite.experiments[table].sheets(this, content):
                 sheets.append(sheet)
-                page.add(sheet.table.noting(*settings.remarks))  # what follows may take long
+                # At once: what follows may take long. Without cells nothing has iterations.
+                page.add(sheet.table.noting(*settings.remarks) if content else sheet.table)
                 sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
     close = suite.summary(this, sheets, command)
     if close is not None:
@@ -204,20 +220,19 @@ def _view_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
 
 
 def _explained_cells(this: Run) -> Iterable[Cell]:
-    return cells_of_all_tables(this.scenes, this.settings, this.library).values()
+    return this.cells_of_all_tables.values()
 
 
 def _explanation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    off = off_cells(this.cells_of_all_tables, this.scenes, this.cache)
+    varied = variations(off, this.scenes, this.settings, this.library)
+    tasks = [task for each in varied.values() for cell in each.values() for task in cell.tasks]
+    what = "predictions to explain what is off, part 2 of 2"
+    predict_missing(tasks, this.cache, this.workers, this.library, what).tell(what)
+    explained = explanations(off, varied, this.scenes, this.settings, this.cache)
     command = this.settings.command("explain")
-    yield explanation_sheet(
-        TITLES["explain"],
-        command,
-        this.scenes,
-        this.settings,
-        this.library,
-        this.cache,
-        this.workers,
-    )
+    yield sheet_of_explanations(TITLES["explain"], command, explained)
+    yield sheet_of_verdicts(command, explained)
 
 
 def _study(this: Run) -> Study:

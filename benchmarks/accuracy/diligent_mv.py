@@ -1,17 +1,8 @@
-"""DiLiGenT-MV: five objects of DiLiGenT from twenty views each; depth is ray-cast from the mesh.
+"""DiLiGenT-MV: MADE as the mean over the views; depth is ray-cast from the mesh.
 
-The folder is ``RAYRELIEF_DILIGENT_MV``, or else ``diligent_mv`` in ``RAYRELIEF_DATA``:
-
-    mvpmsData/<object>PNG/mesh_Gt.ply                          in the frame of the world, in mm
-    mvpmsData/<object>PNG/Calib_Results.mat                    KK; Rc_<i> and Tc_<i> of view i
-    mvpmsData/<object>PNG/view_<ii>/mask.png, Normal_gt.mat
-    estNormal/<object>PNG_Normal_TIP19Li_view<i>.mat           photometric stereo, Normal_est
-
-The names of meshes, normals and folders are those that public code uses. Not verified against a
-copy of the data: the keys of the calibration, with camera = Rc world + Tc and pixels that count
-from 0, the masks, the unit, and that the normals have OpenGL axes in the frame of the camera, as
-those of DiLiGenT. If one of them were very different, the true normals would not be those of the
-mesh: that is checked in every view. A lens distortion (kc) of the calibration is not read.
+The folder is ``RAYRELIEF_DILIGENT_MV``, or else ``diligent_mv`` in ``RAYRELIEF_DATA``; its layout
+is that of ``rayrelief.datasets.diligent_mv``, where the true normals must be those of the mesh:
+that is checked in every view.
 """
 
 from __future__ import annotations
@@ -19,10 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 
@@ -35,27 +25,25 @@ from benchmarks.accuracy.tables import Sheet, by_name, score, sheet_of
 from benchmarks.diligent import truth
 from benchmarks.published import published_tables
 from benchmarks.report import UnavailableError
-from rayrelief.conventions import FloatArray
-from rayrelief.errors import FileError
-from rayrelief.io.matlab import read_mat
-from rayrelief.io.sources import read_bytes
-from rayrelief.mesh import Mesh
+from rayrelief.datasets.diligent_mv import (
+    MAPS,
+    VIEWS,
+    Normals,
+    object_folder,
+    read_mesh,
+    read_view,
+    views_of,
+)
+from rayrelief.errors import InputError
 from rayrelief.methods.base import Method
 
-Normals = Literal["true_normals", "photometric_stereo"]
-NORMALS: tuple[Normals, ...] = ("true_normals", "photometric_stereo")
+NORMALS: tuple[Normals, ...] = get_args(Normals)
 METHODS: dict[str, Method] = {
     "bini": rayrelief.BiNI.published(),
     "no_jumps": rayrelief.RayPlane.published(jumps=False, outlier_threshold=0.1),
     "jumps": rayrelief.RayPlane.published(outlier_threshold=0.1),
 }
 MOST_DEGREES = 10.0  # between true normals and those of the mesh, in the median
-
-
-VIEWS = 20
-
-# What trimesh raises for bytes that are no PLY file, or the beginning of one.
-BROKEN = (ValueError, TypeError, KeyError, IndexError, EOFError, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -74,17 +62,14 @@ class ViewSource:
     def scene(self) -> rayrelief.Scene:
         """Read a view in the OpenCV camera frame, with the z-depth of the mesh."""
         root = data_folder()
-        folder = object_folder(root, self.item)
-        view = folder / f"view_{self.view:02d}"
-        camera, mesh = read_view(folder, self.view)
-        path, mask = view / "Normal_gt.mat", view / "mask.png"
-        scene = rayrelief.read_scene(path, convention="opengl", camera=camera, mask=mask)
-        seen = render(mesh, camera, *scene.mask.shape)
-        check_normals(path, scene, seen)
-        if self.normals == "photometric_stereo":
-            path = root / "estNormal" / f"{self.item}PNG_Normal_TIP19Li_view{self.view}.mat"
-            scene = rayrelief.read_scene(path, convention="opengl", camera=camera, mask=mask)
-        return replace(scene, depth=np.where(scene.mask, truth(seen), np.nan), name=self.name)
+        true = read_view(root, self.item, self.view)
+        mesh = read_mesh(root, self.item, self.view)
+        seen = render(mesh, true.camera, *true.mask.shape)
+        check_normals(true, seen)
+        scene = true
+        if self.normals != "true_normals":
+            scene = read_view(root, self.item, self.view, self.normals)
+        return replace(scene, depth=np.where(scene.mask, truth(seen), np.nan))
 
 
 def view_cells(settings: Settings, library: str) -> Iterator[Cell]:
@@ -93,7 +78,7 @@ def view_cells(settings: Settings, library: str) -> Iterator[Cell]:
     root = data_folder()
     for item in wanted_objects(settings, table["objects"]):
         for kind in NORMALS:
-            sources = [ViewSource(item, view, kind) for view in views(object_folder(root, item))]
+            sources = [ViewSource(item, view, kind) for view in views_of(object_folder(root, item))]
             digests = {source: input_digest(source.scene()) for source in sources}
             for row, recipe in METHODS.items():
                 method = scaled(recipe, settings.iterations)
@@ -128,14 +113,14 @@ def view_sheet(title: str, command: str, cells: Sequence[Cell], cache: Cache) ->
 def data_folder() -> Path:
     """Folder of the data set."""
     named, data = os.environ.get("RAYRELIEF_DILIGENT_MV"), os.environ.get("RAYRELIEF_DATA")
-    if named is not None:
+    if named:
         root = Path(named)
-    elif data is not None:
+    elif data:
         root = Path(data) / "diligent_mv"
     else:
         raise UnavailableError("neither RAYRELIEF_DILIGENT_MV nor RAYRELIEF_DATA names a folder")
-    if not (root / "mvpmsData").is_dir():
-        raise UnavailableError(f"there is no folder {root / 'mvpmsData'}")
+    if not (root / MAPS).is_dir():
+        raise UnavailableError(f"there is no folder {root / MAPS}")
     return root
 
 
@@ -147,94 +132,21 @@ def wanted_objects(settings: Settings, known: Sequence[str]) -> list[str]:
     return wanted
 
 
-def object_folder(root: Path, item: str) -> Path:
-    """Folder of one object."""
-    return root / "mvpmsData" / f"{item}PNG"
-
-
-def views(folder: Path) -> list[int]:
-    """Numbers of the views that an object has."""
-    names = [path.name for path in folder.glob("view_[0-9][0-9]")]
-    if not names:
-        raise FileError(
-            f"{folder} has no view",
-            expected=f"folders view_01 to view_{VIEWS}",
-            remedy="Leave this object out with --objects, or download it again",
-        )
-    return sorted(int(name.removeprefix("view_")) for name in names)
-
-
-def read_view(folder: Path, view: int) -> tuple[rayrelief.Pinhole, Mesh]:
-    """Camera of a view, and the mesh in its frame."""
-    path = folder / "Calib_Results.mat"
-    matrix = read_array(path, "KK", (3, 3))
-    rotation = read_array(path, f"Rc_{view}", (3, 3))
-    translation = read_array(path, f"Tc_{view}", (3, 1))
-    if matrix[0, 1] != 0.0:
-        raise FileError(
-            f"{path} has the skew {matrix[0, 1]:g}",
-            expected="0, that of a pinhole with upright pixels",
-            remedy="Check that KK is a camera matrix",
-        )
-    if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-6):
-        raise FileError(
-            f"Rc_{view} of {path} is no rotation",
-            expected="columns at right angles, of unit length",
-            remedy="Download the file again",
-        )
-    camera = rayrelief.Pinhole(matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2])
-    mesh = read_mesh(folder / "mesh_Gt.ply")
-    return camera, replace(mesh, vertices=mesh.vertices @ rotation.T + translation.T)
-
-
-def read_array(path: Path, key: str, shape: tuple[int, ...]) -> FloatArray:
-    """Finite numbers of a known name and shape from a MATLAB file."""
-    array = read_mat(path, (key,))
-    if array.shape != shape or not np.isfinite(array).all():
-        raise FileError(
-            f"{key} of {path} has the shape {array.shape}",
-            expected=f"finite numbers of the shape {shape}",
-            remedy="Check that this is the calibration of DiLiGenT-MV",
-        )
-    return array.astype(np.float64)
-
-
-def read_mesh(path: Path) -> Mesh:
-    """Triangles of a PLY file."""
-    import trimesh
-
-    stream = BytesIO(read_bytes(path))
-    try:
-        mesh = trimesh.load(stream, file_type="ply", process=False)
-    except BROKEN as error:
-        raise FileError(
-            f"{path} is damaged or cut off ({error})",
-            expected="a complete PLY file",
-            remedy="Write or download it again",
-        ) from error
-    if not isinstance(mesh, trimesh.Trimesh):
-        raise FileError(
-            f"{path} has no faces",
-            expected="a mesh of triangles",
-            remedy="Check that this is the mesh, not its points",
-        )
-    vertices = np.asarray(mesh.vertices, dtype=np.float64)
-    return Mesh(vertices, np.asarray(mesh.faces, dtype=np.int32))
-
-
-def check_normals(path: Path, scene: rayrelief.Scene, seen: rayrelief.Scene) -> None:
-    """Raise FileError unless true normals are those of the mesh that the camera sees."""
+def check_normals(scene: rayrelief.Scene, seen: rayrelief.Scene) -> None:
+    """Raise InputError unless true normals are those of the mesh that the camera sees."""
     both = scene.mask & seen.mask
     cosines = np.einsum("ni,ni->n", scene.normals[both], seen.normals[both])
     cosines /= np.linalg.norm(scene.normals[both], axis=1)
     if both.sum() < scene.mask.sum() / 2:
-        found = f"the mesh is behind {both.sum():,} of {scene.mask.sum():,} pixels of {path}"
+        found = f"the mesh is behind {both.sum():,} of {scene.mask.sum():,} pixels of {scene.name}"
     else:
         degrees = float(np.degrees(np.arccos(np.clip(np.nanmedian(cosines), -1.0, 1.0))))
         if degrees <= MOST_DEGREES:
             return
-        found = f"the mesh and the normals of {path} differ by {degrees:.0f} degrees in the median"
-    raise FileError(
+        found = (
+            f"mesh and true normals of {scene.name} differ by {degrees:.0f} degrees in the median"
+        )
+    raise InputError(
         found,
         expected=f"at most {MOST_DEGREES:g} degrees, in most of the mask",
         remedy="Check pose and camera matrix, and that the normals have OpenGL axes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import rayrelief
@@ -16,70 +16,74 @@ from benchmarks.accuracy.experiments import (
     made_cells,
     noise_cells,
 )
-from benchmarks.accuracy.inputs import PAPER_SHIFT
+from benchmarks.accuracy.inputs import PAPER_SHIFT, MapSource
 from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
 from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
 from benchmarks.accuracy.spread import perturbed_cells, perturbed_truths
-from benchmarks.accuracy.tables import MM, WITHIN, Scored, Sheet, by_name, score
+from benchmarks.accuracy.tables import MM, Scored, Sheet, by_name, score
 from benchmarks.accuracy.verdicts import (
+    CLOSE,
     EXACT,
+    FIRST_DRAW,
     KNOWN,
     OTHER_POINT,
-    TINY,
+    PERTURBED,
     VARIATIONS,
     Explanation,
+    Met,
     Print,
 )
-from benchmarks.accuracy.workers import predict_missing
-from benchmarks.diligent import truth
+from benchmarks.diligent import STEADY, truth
 from benchmarks.published import known_remarks
-from benchmarks.report import Column, Table
+from benchmarks.report import Column, Row, Table
 from rayrelief.conventions import FloatArray
 from rayrelief.methods.base import Method
 
 Place = tuple[str, str, str]  # table, row, and object or level of noise
 PRECISE = Column("MADE in mm", ".6g")
+VERDICTS = tuple(met.value for met in Met)
+ONCE = "each setting once"
 # Accurate solves need far fewer iterations than the 1200 of the published schedule.
 EXACT_ITERATIONS = 60
 EXACT_SOLVER = rayrelief.Multigrid(rtol=1e-6)
 
 
-def explanation_sheet(
-    title: str,
-    command: str,
+def off_cells(
+    known: Mapping[Place, Cell], scenes: Mapping[str, rayrelief.Scene], cache: Cache
+) -> dict[Place, Cell]:
+    """Cells that are off, on any object; the cache holds what they are scored from."""
+    truths = by_name({name: truth(scene) for name, scene in scenes.items()})
+    return {place: cell for place, cell in known.items() if is_off(score(cell, cache, truths))}
+
+
+def explanations(
+    off: Mapping[Place, Cell],
+    varied: Mapping[Place, Mapping[str, Cell]],
     scenes: Mapping[str, rayrelief.Scene],
     settings: Settings,
-    library: str,
     cache: Cache,
-    workers: int,
-) -> Sheet:
-    """Vary the cells of all tables that are off, and explain them; the tables are in the cache."""
-    known = cells_of_all_tables(scenes, settings, library)
+) -> list[Explanation]:
+    """What the variations gave, from the cache."""
     depths = {name: truth(scene) for name, scene in scenes.items()}
-    scored = {place: score(cell, cache, by_name(depths)) for place, cell in known.items()}
-    off = {place: known[place] for place, each in scored.items() if is_off(each)}
-    varied = variations(off, scenes, settings, library)
-    tasks = [task for cells in varied.values() for cell in cells.values() for task in cell.tasks]
-    what = "predictions to explain what is off"
-    predict_missing(tasks, cache, workers, library, what).tell(what)
-    changes = (UNPERTURBED, *perturbations_of(settings))
-    truths = {
-        **{task.source: depths[task.source.name] for task in tasks},
-        **perturbed_truths(scenes, changes, settings),  # turned where the map is
-    }
+    turned = perturbed_truths(scenes, (UNPERTURBED, *perturbations_of(settings)), settings)
+
+    def true_depth(source: MapSource) -> FloatArray:
+        return turned.get(source, depths[source.name])  # as it is under noise
+
     prints, remarks = prints_of_settings(scenes, settings), known_remarks()
     explained = []
-    for place, cells in varied.items():
-        found = {name: score(cell, cache, truths.__getitem__) for name, cell in cells.items()}
-        own = Print(*place[:2], scored[place].printed)
+    for place, cell in off.items():
+        ours = score(cell, cache, true_depth)
+        found = {name: score(each, cache, true_depth) for name, each in varied[place].items()}
+        own = prints.get(place, (Print(*place[:2], cell.printed),))
         explained.append(
             Explanation(
                 table=place[0],
-                ours=scored[place],
+                ours=ours,
                 varied={name: each.median for name, each in found.items()},
-                prints=prints.get(place, (own,)),
-                remark=remark_on(prints.get(place, (own,)), place[2], remarks),
+                prints=own,
+                remark=remark_on(own, place[2], remarks),
                 failures=tuple(
                     f"{' '.join(place)}, {name}: {cause}"
                     for name, each in found.items()
@@ -87,7 +91,7 @@ def explanation_sheet(
                 ),
             )
         )
-    return sheet_of_explanations(title, command, explained)
+    return explained
 
 
 def cells_of_all_tables(
@@ -111,7 +115,7 @@ def variations(
     settings: Settings,
     library: str,
 ) -> dict[Place, dict[str, Cell]]:
-    """For each cell what is predicted, by the names of VARIATIONS; under noise the last two.
+    """For each cell what is predicted, by the names of VARIATIONS; under noise the last three.
 
     The other principal point is tried as published. How far tiny perturbations move a setting is
     asked of accurate solves here, which take a tenth of the time; of the published schedule it is
@@ -129,15 +133,16 @@ def variations(
                     found[table, cell.row, cell.column][change.name] = varied
     for place, cell in off.items():
         first = replace(cell, tasks=cell.tasks[:1])  # of several draws
-        found[place][EXACT] = solved_exactly(first, library)
         if place[0] in NOISE:
+            found[place][FIRST_DRAW] = first
             found[place][KNOWN] = with_known_jumps(first, truth(scenes[NOISY_OBJECT]), library)
+        found[place][EXACT] = solved_exactly(first, library)
     return found
 
 
 def perturbations_of(settings: Settings) -> tuple[Perturbation, ...]:
     """The first of VARIATIONS, which change the input."""
-    return other_point(settings), *TINY
+    return other_point(settings), *PERTURBED
 
 
 def other_point(settings: Settings) -> Perturbation:
@@ -205,17 +210,49 @@ def sheet_of_explanations(title: str, command: str, explained: Sequence[Explanat
     """One line for each cell."""
     head = ("table", "row", "column", "printed", "ours", *VARIATIONS, "verdict", "remark")
     notes = (
-        f"All cells whose number is further than {WITHIN} mm from the print; MADE in mm.",
-        "Under noise ours is the median over the draws, and the first draw is varied.",
-        f"{KNOWN}: the jumps of the true depth are given, as in the last row of Table 2.",
-        f"{OTHER_POINT}: that of the paper is {PAPER_SHIFT} pixels below the one of K.txt.",
+        f"All cells whose number is not {CLOSE} of the print; MADE in mm.",
+        f"{OTHER_POINT}: as published; that of the paper is {PAPER_SHIFT} pixels below K.txt's.",
         f"{EXACT}: to {EXACT_SOLVER.rtol:g} by multigrid, at most {EXACT_ITERATIONS} iterations; "
-        "so are the maps that are turned or noisy.",
+        "maps that are turned, or rounded anew, are solved so too.",
+        "How far such maps move the published schedule: `python -m benchmarks.accuracy --spread`.",
+        "Under noise ours is the median over the draws; the first one, as published, is varied.",
+        f"{KNOWN}: the jumps of the true depth are given, as in the last row of Table 2.",
         *(failure for each in explained for failure in each.failures),
     )
     rows = tuple(_line(each, MM) for each in explained)
     table = Table(title, command, tuple(map(Column, head)), rows, notes)
     return Sheet("explain", table, (head, *(_line(each, PRECISE) for each in explained)))
+
+
+def sheet_of_verdicts(command: str, explained: Sequence[Explanation]) -> Sheet:
+    """How many prints are met by what."""
+    rows: list[Row] = []
+    for name, group in (("all", list(explained)), *groups_of(explained).items()):
+        for counted, cells in ((name, group), (f"{name}, {ONCE}", each_setting_once(group))):
+            rows.append((counted, len(cells), *(sum(x.met is met for x in cells) for met in Met)))
+    columns = (Column("what is off"), *(Column(name, "d") for name in ("cells", *VERDICTS)))
+    notes = ("Each cell counts once, by the first that meets its print.",)
+    table = Table(
+        "Cells that are off the print, and what meets it", command, columns, tuple(rows), notes
+    )
+    head = tuple(column.name for column in columns)
+    return Sheet("explain-verdicts", table, (head, *(tuple(map(str, row)) for row in rows)))
+
+
+def groups_of(explained: Iterable[Explanation]) -> dict[str, list[Explanation]]:
+    """Explanations of the stable objects, of each of the others, and of noise."""
+    found: dict[str, list[Explanation]] = defaultdict(list)
+    for each in explained:
+        column = each.ours.column
+        noise, steady = each.table in NOISE, column in STEADY
+        found["noise" if noise else "stable objects" if steady else column].append(each)
+    return found
+
+
+def each_setting_once(explained: Sequence[Explanation]) -> list[Explanation]:
+    """The first of those whose predictions are the same."""
+    once = {(each.ours.column, each.ours.setting): each for each in reversed(explained)}
+    return list(once.values())
 
 
 def _line(each: Explanation, numbers: Column) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import time
 import warnings
 import zipfile
@@ -55,6 +56,15 @@ class Cache:
 
     folder: Path
 
+    def prepare(self) -> None:
+        """Make the folder: whether it can be written to is known before the first prediction."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise SystemExit(f"no predictions can be kept in {self.folder}: {error}") from error
+
     def load(self, key: str) -> Prediction | None:
         """A prediction; None where there is none, or where its file is broken."""
         try:
@@ -69,11 +79,13 @@ class Cache:
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
             return None
 
-    def need(self, key: str) -> Prediction:
-        """A prediction that was made before."""
-        prediction = self.load(key)
+    def need(self, key: str, shape: tuple[int, ...]) -> Prediction:
+        """A prediction that was made before, of a map of this shape."""
+        prediction, path = self.load(key), self._path(key)
         if prediction is None:
-            raise SystemExit(f"the prediction {key} is gone; the same command makes it again")
+            raise SystemExit(f"the prediction {path} is gone; the same command makes it again")
+        if prediction.depth.shape != shape:
+            raise SystemExit(f"{path} is of another map; remove it, and start the command again")
         return prediction
 
     def store(self, key: str, prediction: Prediction) -> None:

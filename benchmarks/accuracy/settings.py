@@ -41,11 +41,11 @@ class Settings:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of a quick look must know."""
+        """What a reader of other schedules must know."""
         if self.iterations == PUBLISHED_ITERATIONS:
             return ()
         instead = f"{self.iterations} iterations instead of {PUBLISHED_ITERATIONS}"
-        return (f"A quick look: {instead}, shorter schedules shrunk alike; rows keep their names.",)
+        return (f"With {instead}, and other schedules scaled alike; rows keep their names.",)
 
     def file_stem(self, *parts: str) -> str:
         """Name of a file without its suffix: runs with other settings never share one."""

@@ -26,6 +26,7 @@ WITHIN = 0.08  # mm
 LEAST_SHARE = 0.85  # of the cells of stable objects within
 ALL, ONCE = "all tables of MADE", "the same, each setting once"
 
+TINY = "<10^-2"  # as printed
 MM = Column("MADE in mm", ".3f")
 TrueDepth = Callable[[MapSource], FloatArray]
 
@@ -69,8 +70,7 @@ class Scored:
     @property
     def agrees(self) -> bool:
         """Whether ours is within the limit; NaN is not."""
-        printed = 0.0 if self.printed == "<10^-2" else float(self.printed)
-        return abs(self.median - printed) <= WITHIN + 1e-12
+        return abs(self.median - printed_number(self.printed)) <= WITHIN + 1e-12
 
     @property
     def extremes(self) -> tuple[float, float]:
@@ -105,9 +105,14 @@ class Sheet:
         write_text(folder / f"{stem}.csv", text.getvalue())
 
 
+def printed_number(text: str) -> float:
+    """What this text says: NaN for a dash, and 0 for less than can be printed."""
+    return math.nan if text == "-" else 0.0 if text == TINY else float(text)
+
+
 def printed_range(text: str) -> tuple[float, float]:
     """Numbers that are printed as this text."""
-    if text == "<10^-2":
+    if text == TINY:
         return 0.0, 0.01
     half_digit = 0.5 * 10.0 ** -len(text.partition(".")[2])
     return float(text) - half_digit, float(text) + half_digit
@@ -129,7 +134,7 @@ def by_name(truths: Mapping[str, FloatArray]) -> TrueDepth:
 
 def errors_of(task: Task, cache: Cache, true_depth: FloatArray) -> tuple[DepthErrors, Outcome]:
     """Errors after the median scale, and how the run ended; NaN where it left all numbers."""
-    prediction = cache.need(task.key)
+    prediction = cache.need(task.key, true_depth.shape)
     if prediction.outcome is Outcome.NOT_FINITE:
         return DepthErrors("scale", math.nan, math.nan, math.nan), prediction.outcome
     return depth_errors(prediction.depth, true_depth, "scale"), prediction.outcome

@@ -5,15 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from benchmarks.accuracy.perturbations import HALF_TURNED, ROUNDED
-from benchmarks.accuracy.tables import MM, Scored, printed_range
+from benchmarks.accuracy.tables import MM, WITHIN, Scored, printed_range
 
 OTHER_POINT = "other principal point"
+FIRST_DRAW = "first draw"
 EXACT = "exact inner solver"
 KNOWN = "known discontinuities"
-TINY = (HALF_TURNED, ROUNDED)
-VARIATIONS = (OTHER_POINT, *(each.name for each in TINY), EXACT, KNOWN)
+PERTURBED = (HALF_TURNED, ROUNDED)
+VARIATIONS = (OTHER_POINT, *(each.name for each in PERTURBED), FIRST_DRAW, EXACT, KNOWN)
+CLOSE = f"within {WITHIN} mm"
+SOLVED = "accurate solves of perturbed maps"
+
+
+class Met(Enum):
+    """What meets a print that ours does not, the plainest first."""
+
+    POINT = OTHER_POINT
+    SOLVER = EXACT
+    SPREAD = SOLVED
+    DRAWS = "single draws"
+    KNOWN = f"{KNOWN} only"
+    NOTHING = "nothing of this"
 
 
 @dataclass(frozen=True)
@@ -42,31 +57,54 @@ class Explanation:
     @property
     def verdict(self) -> str:
         """What the numbers say, in words."""
-        return "; ".join([*self._fits(), *self._other_prints()])
+        return "; ".join([*(text for _, text in self._findings()), *self._other_prints()])
 
-    def _fits(self) -> Iterator[str]:
-        agreeing = [name for name, made in self.varied.items() if self._with(made).agrees]
-        fitting = [name for name in agreeing if name != KNOWN]  # which no method knows
-        if EXACT in fitting:  # what changes besides the solver adds nothing
-            fitting = [name for name in fitting if name in (OTHER_POINT, EXACT)]
-        # Only what is solved alike tells how far perturbations move a setting.
-        solved = [self.varied[n] for n in (EXACT, *(e.name for e in TINY)) if n in self.varied]
-        small, spread = "accurate solves under tiny perturbations", self._with(*solved)
+    @property
+    def met(self) -> Met:
+        """The plainest of what meets the print."""
+        found = {met for met, _ in self._findings()}
+        return next(met for met in Met if met in found)
+
+    def _findings(self) -> Iterator[tuple[Met, str]]:
+        met = [*self._single_runs(), *self._spread()]
+        yield from met
+        if not met:
+            yield Met.NOTHING, f"not met: {self._gave}{self._closest()}"
+        if self._close(KNOWN):  # which no method knows
+            yield Met.KNOWN, f"so small with {KNOWN} only ({self._shown(KNOWN)})"
+
+    def _single_runs(self) -> Iterator[tuple[Met, str]]:
+        """Runs whose number is close to the print."""
+        if self._close(OTHER_POINT):
+            yield Met.POINT, f"{OTHER_POINT}: {CLOSE} ({self._shown(OTHER_POINT)})"
+        if self._close(EXACT):
+            yield Met.SOLVER, f"{EXACT}: {CLOSE} ({self._shown(EXACT)})"
+            return  # what changes besides the solver adds nothing
+        for name in (each.name for each in PERTURBED):
+            if self._close(name):
+                yield Met.SPREAD, f"{name}, solved exactly: {CLOSE} ({self._shown(name)})"
+
+    def _spread(self) -> Iterator[tuple[Met, str]]:
+        """Runs that have the print between them; only what is solved alike belongs together."""
         if self._drawn:
-            small, spread = "the draws", self.ours
-        for name in fitting:
-            yield f"{self._label(name)} fits ({MM.show(self.varied[name])})"
-        if spread.print_within:
-            yield f"within the spread of {small} ({_range(spread)})"
-        elif not fitting:
-            gave = f"{small} gave {_range(spread)}"
-            yield f"no variation reaches the print ({gave}){self._closest()}"
-        if KNOWN in agreeing:
-            yield f"so small with {KNOWN} only ({MM.show(self.varied[KNOWN])})"
+            nearest = min(self.ours.made, key=self._distance)
+            if self.ours.print_within:
+                yield Met.DRAWS, f"between the draws ({_listed(self.ours.made)})"
+            elif self._with(nearest).agrees:
+                yield Met.DRAWS, f"a draw: {CLOSE} ({MM.show(nearest)})"
+        elif self._with(*self._solved).print_within:
+            yield Met.SPREAD, f"between {SOLVED} ({_listed(self._solved)})"
 
-    def _label(self, name: str) -> str:
-        """Name of a variation, and that the solver changed with it."""
-        return name if name in (OTHER_POINT, EXACT) else f"{name}, solved exactly,"
+    @property
+    def _gave(self) -> str:
+        """What the runs gave that do not have the print between them."""
+        what, made = ("the draws", self.ours.made) if self._drawn else (SOLVED, self._solved)
+        return f"{what} gave {_listed(made)}"
+
+    @property
+    def _solved(self) -> tuple[float, ...]:
+        names = (EXACT, *(each.name for each in PERTURBED))
+        return tuple(self.varied[name] for name in names if name in self.varied)
 
     @property
     def _drawn(self) -> bool:
@@ -75,11 +113,16 @@ class Explanation:
 
     def _closest(self) -> str:
         """The variation that is closest to the print, if it is at most half as far off as ours."""
-        away = {n: self._distance(made) for n, made in self.varied.items() if n != KNOWN}
+        away = {
+            name: self._distance(made)
+            for name, made in self.varied.items()
+            if name not in (KNOWN, FIRST_DRAW)
+        }
         name = min(away, key=lambda each: (round(away[each], 2), each != EXACT))
         if away[name] > self._distance(self.ours.median) / 2 or math.isinf(away[name]):
             return ""
-        return f"; the closest is {self._label(name)} ({MM.show(self.varied[name])})"
+        how = "" if name in (OTHER_POINT, EXACT) else ", solved exactly"
+        return f"; the closest is {name}{how} ({self._shown(name)})"
 
     def _distance(self, made: float) -> float:
         low, high = printed_range(self.ours.printed)
@@ -89,12 +132,19 @@ class Explanation:
         for number in dict.fromkeys(each.number for each in self.prints):
             if number != self.ours.printed:
                 tables = ", ".join(each.table for each in self.prints if each.number == number)
-                fits = ", which ours fits" if replace(self.ours, printed=number).agrees else ""
-                yield f"the same setting is printed as {number} in {tables}{fits}"
+                agrees = replace(self.ours, printed=number).agrees
+                near = f", and ours is {CLOSE} of that" if agrees else ""
+                yield f"the same setting is printed as {number} in {tables}{near}"
+
+    def _close(self, name: str) -> bool:
+        return name in self.varied and self._with(self.varied[name]).agrees
+
+    def _shown(self, name: str) -> str:
+        return MM.show(self.varied[name])
 
     def _with(self, *made: float) -> Scored:
         return replace(self.ours, made=made)
 
 
-def _range(each: Scored) -> str:
-    return " to ".join(MM.show(value) for value in each.extremes)
+def _listed(made: tuple[float, ...]) -> str:
+    return ", ".join(MM.show(value) for value in sorted(made))

@@ -13,6 +13,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event
+from pathlib import Path
 from typing import TextIO
 
 from benchmarks.accuracy.predictions import Cache, Task, library_state, predict
@@ -108,11 +109,11 @@ def _stopped() -> bool:
 def _conditions_of_workers(cache: Cache) -> Iterator[None]:
     """Processes started meanwhile have one thread, and leave Ctrl-C to this one."""
     # numba overlooks changes of inlined functions: a prediction must not come from an old kernel.
-    kernels = str(cache.folder.with_name("kernels") / library_state())
+    kernels = os.environ.get("NUMBA_CACHE_DIR") or cache.folder.with_name("kernels")
     wanted = {
         "NUMBA_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", kernels),
+        "NUMBA_CACHE_DIR": str(Path(kernels) / library_state()),
     }
     before = {name: os.environ.get(name) for name in wanted}
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited from the very first moment

@@ -143,6 +143,15 @@ def test_map_without_what_belongs_to_it_is_refused(scene, tmp_path, monkeypatch,
         diligent.scenes(("cow",))
 
 
+def test_data_that_is_not_there_is_named(scene, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAYRELIEF_DATA", str(tmp_path))
+    with pytest.raises(rayrelief.RayreliefError, match="expected RAYRELIEF_DATA to name"):
+        diligent.scenes()
+    write_layout(tmp_path / "diligent" / "cow", scene)
+    with pytest.raises(rayrelief.RayreliefError, match=r"bear; expected all nine .*--objects"):
+        diligent.scenes()
+
+
 @linux_only
 def test_worker_measures_what_it_rendered(tmp_path):
     scaling_worker.render(tmp_path, SIDE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from benchmarks.accuracy.figures.study import Study
 from benchmarks.accuracy.inputs import Source
 from benchmarks.accuracy.predictions import Task
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS
-from benchmarks.accuracy.tables import Scored
+from benchmarks.accuracy.tables import Scored, printed_number
 from benchmarks.published import published_tables
 from rayrelief.conventions import FloatArray
 from rayrelief.methods.recipes import BiNI, RayPlane
@@ -57,7 +56,7 @@ class Curve:
     def of(cls, points: Sequence[tuple[float, Scored]]) -> Curve:
         """One point for each value and scored cell."""
         low, ours, high = np.array([scored.quartiles for _, scored in points]).T
-        printed = [math.nan if s.printed == "-" else float(s.printed) for _, s in points]
+        printed = [printed_number(scored.printed) for _, scored in points]
         return cls(np.array([at for at, _ in points]), low, ours, high, np.array(printed))
 
     @classmethod

@@ -43,7 +43,7 @@ def reconstructions(study: Study) -> Plan:
             mesh = cut_mesh(surface(study, cell))
             grid.shade(names[cell.row], cell.column, from_right(mesh))
         for name, scene in study.scenes.items():
-            grid.shade(TRUTH, name, from_right(cut_mesh(true_surface(scene))))
+            grid.shade(TRUTH, name, from_right(cut_mesh(true_surface(scene), true=True)))
         return grid.figure
 
     return Plan("Reconstructions, seen from the right", cells, draw)
@@ -62,7 +62,7 @@ def details(study: Study) -> Plan:
             scene = study.scenes[name]
             found = {names[cell.row]: surface(study, cell) for cell in cells if cell.column == name}
             for column, result in {TRUTH: true_surface(scene), **found}.items():
-                mesh = cut_mesh(result, detail(name, scene.mask))
+                mesh = cut_mesh(result, detail(name, scene.mask), true=column == TRUTH)
                 grid.shade(name, column, from_right(mesh, wide=1.7))
         return grid.figure
 
@@ -80,7 +80,7 @@ def errors(study: Study) -> Plan:
         grid = PictureGrid(title, list(names.values()), list(study.scenes))
         for cell, scored in zip(cells, study.scored(cells), strict=True):
             scene = study.scenes[cell.column]
-            error = error_map(study.depth(cell.tasks[0]), truth(scene), "scale")
+            error = error_map(study.depth(cell.tasks[0], scene), truth(scene), "scale")
             image = grid.show(
                 names[cell.row],
                 cell.column,
@@ -99,14 +99,14 @@ def incidence(study: Study) -> Plan:
     """How far each normal points along its ray: 0 on the rim of what is seen."""
 
     def draw(title: str) -> Figure:
-        row = "|n · ray|"
+        row = "given normals"
         grid = PictureGrid(title, [row], list(study.scenes))
         for name, scene in study.scenes.items():
             rays = scene.camera.unit_rays(*scene.mask.shape)
             cosine = np.abs(np.einsum("...i,...i->...", scene.normals, rays))
             cosine[~scene.mask] = np.nan
             image = grid.show(row, name, cosine[window(scene.mask)], cmap="viridis", vmin=0, vmax=1)
-        grid.colour_bar(image, row)
+        grid.colour_bar(image, "|n · ray|")
         return grid.figure
 
     return Plan("Incidence |n · ray|, rays of unit length", (), draw)
@@ -152,12 +152,12 @@ def row_names(cells: Sequence[Cell]) -> dict[str, str]:
 
 def surface(study: Study, cell: Cell) -> rayrelief.Integration:
     """Surface of a cell's only prediction."""
-    (task,) = cell.tasks
-    return restored(study.scenes[cell.column], task.method, study.depth(task))
+    (task,), scene = cell.tasks, study.scenes[cell.column]
+    return restored(scene, task.method, study.depth(task, scene))
 
 
 def true_surface(scene: rayrelief.Scene) -> rayrelief.Integration:
-    """The true surface, its jumps found as in any other."""
+    """The true surface, as if a method had found it."""
     return restored(scene, rayrelief.RayPlane(), truth(scene))
 
 

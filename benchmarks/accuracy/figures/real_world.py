@@ -55,7 +55,7 @@ def real_world(study: Study) -> Plan:
         for task in tasks:
             name, scene = task.source.name, task.source.scene()
             shown = window(scene.mask)
-            result = restored(scene, task.method, study.depth(task))
+            result = restored(scene, task.method, study.depth(task, scene))
             mesh = cut_mesh(result)
             grid.show(name, NORMALS, colours_of(scene)[shown])
             grid.shade(name, LEFT, from_left(mesh))

@@ -57,9 +57,9 @@ class Study:
         method = scaled(method, self.settings.iterations)
         return Task(source, method, key_of(input_digest(scene), method, self.library))
 
-    def depth(self, task: Task) -> FloatArray:
-        """Depth (H, W) from the cache."""
-        prediction = self.cache.need(task.key)
+    def depth(self, task: Task, scene: rayrelief.Scene) -> FloatArray:
+        """Depth (H, W) of a scene from the cache."""
+        prediction = self.cache.need(task.key, scene.mask.shape)
         if prediction.outcome is Outcome.NOT_FINITE:
             raise UnavailableError(f"on {task.source.name} {prediction.outcome.cause}")
         return prediction.depth

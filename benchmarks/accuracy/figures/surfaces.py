@@ -52,9 +52,14 @@ def restored(scene: rayrelief.Scene, method: Method, depth: FloatArray) -> rayre
     )
 
 
-def cut_mesh(result: rayrelief.Integration, kept: BoolArray | None = None) -> Mesh:
-    """Mesh without strips across jumps or points without faces; only of pixels (H, W) kept."""
-    mesh = result.mesh(both=False)
+def cut_mesh(
+    result: rayrelief.Integration, kept: BoolArray | None = None, *, true: bool = False
+) -> Mesh:
+    """Mesh without strips across jumps or points without faces; only of pixels (H, W) kept.
+
+    The true surface jumps wherever it does, and not only where a method would see it.
+    """
+    mesh = result.mesh(min_activation=0.0 if true else 0.5, both=False)
     inside = np.ones(len(mesh.vertices), np.bool_) if kept is None else kept[result.mask]
     faces = mesh.faces[inside[mesh.faces].all(axis=1)]
     used, corners = np.unique(faces, return_inverse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +16,12 @@ from benchmarks.accuracy.experiments import MADE, NOISE, Cell
 from benchmarks.accuracy.explanations import (
     EXACT_ITERATIONS,
     EXACT_SOLVER,
+    ONCE,
     cells_of_all_tables,
     other_point,
     prints_of_settings,
     remark_on,
+    sheet_of_verdicts,
     solved_exactly,
     variations,
 )
@@ -28,25 +31,37 @@ from benchmarks.accuracy.predictions import Task, input_digest, key_of
 from benchmarks.accuracy.settings import PrincipalPoint, Settings
 from benchmarks.accuracy.tables import WITHIN, Scored
 from benchmarks.accuracy.verdicts import (
+    CLOSE,
     EXACT,
+    FIRST_DRAW,
     KNOWN,
     OTHER_POINT,
-    TINY,
+    PERTURBED,
+    SOLVED,
     VARIATIONS,
     Explanation,
+    Met,
     Print,
 )
 from benchmarks.published import known_remarks, published_tables
 
 OBJECTS = published_tables()["table2"]["objects"]
+IN_TABLES = (OTHER_POINT, *(each.name for each in PERTURBED), EXACT)
+UNDER_NOISE = (FIRST_DRAW, EXACT, KNOWN)
 
 
 def explanation(
-    printed: str, ours: float, varied: tuple[float, ...], *others: Print
+    printed: str,
+    ours: float,
+    point: float,
+    turned: float,
+    rounded: float,
+    exact: float,
+    others: Sequence[Print] = (),
 ) -> Explanation:
     own = Print("made", "row", printed)
-    scored = Scored("row", "cow", printed, (ours,), ())
-    named = dict(zip(VARIATIONS, varied, strict=False))
+    scored = Scored("row", "cow", printed, (ours,), (), setting="a")
+    named = dict(zip(IN_TABLES, (point, turned, rounded, exact), strict=True))
     return Explanation("made", scored, named, (own, *others), "")
 
 
@@ -57,104 +72,97 @@ def only(tasks: tuple[Task, ...]) -> Task:
 
 def noisy(printed: str, *draws: float, exact: float, known: float = math.nan) -> Explanation:
     scored, prints = Scored("raw", "2 %", printed, draws, ()), (Print("outliers", "raw", printed),)
-    return Explanation("outliers", scored, {EXACT: exact, KNOWN: known}, prints, "")
+    varied = {FIRST_DRAW: draws[0], EXACT: exact, KNOWN: known}
+    return Explanation("outliers", scored, varied, prints, "")
 
 
-SOLVED = "accurate solves under tiny perturbations"
-NONE = "no variation reaches the print"
+GAVE = f"not met: {SOLVED} gave"
+NAN = math.nan
 
 
-# Varied: other principal point, turned, rounded, exact.
 @pytest.mark.parametrize(
-    ("printed", "ours", "varied", "verdict"),
+    ("printed", "ours", "point", "turned", "rounded", "exact", "met", "verdict"),
     [
-        ("0.50", 0.40, (0.497, 0.40, 0.40, 0.39), "other principal point fits (0.497)"),
-        ("0.50", 0.40, (0.39, 0.40, 0.40, 0.43), "exact inner solver fits (0.430)"),
+        ("0.50", 0.40, 0.497, 0.40, 0.40, 0.39, Met.POINT, f"{OTHER_POINT}: {CLOSE} (0.497)"),
+        ("0.50", 0.40, 0.39, 0.40, 0.40, 0.43, Met.SOLVER, f"{EXACT}: {CLOSE} (0.430)"),
         (
-            "0.73",
-            0.91,
-            (2.0, 0.6, 0.9, 2.0),
-            f"within the spread of {SOLVED} (0.600 to 2.000)",
+            *("0.73", 0.91, 2.0, 0.6, 0.9, 2.0, Met.SPREAD),
+            f"between {SOLVED} (0.600, 0.900, 2.000)",
         ),
         (
-            "0.73",
-            0.91,
-            (2.0, 0.8, 0.9, 2.0),
-            "turned by 180 degrees, solved exactly, fits (0.800)",
+            *("0.73", 0.91, 2.0, 0.8, 0.9, 2.0, Met.SPREAD),
+            f"turned by 180 degrees, solved exactly: {CLOSE} (0.800)",
         ),
         (
-            "4.83",
-            1.2,
-            (4.9, 5.6, 0.9, 0.8),
-            f"other principal point fits (4.900); within the spread of {SOLVED} (0.800 to 5.600)",
+            *("4.83", 1.2, 4.9, 5.6, 0.9, 0.8, Met.POINT),
+            f"{OTHER_POINT}: {CLOSE} (4.900); between {SOLVED} (0.800, 0.900, 5.600)",
         ),
         # Another solver is no perturbation: ours is not joined to what is solved otherwise.
         (
-            "4.83",
-            1.215,
-            (5.9, 5.9, 5.9, 5.9),
-            f"{NONE} ({SOLVED} gave 5.900 to 5.900); the closest is exact inner solver (5.900)",
+            *("4.83", 1.215, 5.9, 5.9, 5.9, 5.9, Met.NOTHING),
+            f"{GAVE} 5.900, 5.900, 5.900; the closest is {EXACT} (5.900)",
         ),
+        ("14.40", 1.52, 1.5, 1.4, 7.9, 1.4, Met.NOTHING, f"{GAVE} 1.400, 1.400, 7.900"),
         (
-            "14.40",
-            1.52,
-            (1.5, 1.4, 7.9, 1.4),
-            f"{NONE} ({SOLVED} gave 1.400 to 7.900)",
+            *("14.40", 1.52, 13.656, 1.6, 1.5, 1.4, Met.NOTHING),
+            f"{GAVE} 1.400, 1.500, 1.600; the closest is {OTHER_POINT} (13.656)",
         ),
+        ("<10^-2", 0.2, 0.05, 0.3, 0.3, 0.3, Met.POINT, f"{OTHER_POINT}: {CLOSE} (0.050)"),
+        ("0.50", 0.9, NAN, NAN, NAN, NAN, Met.NOTHING, f"{GAVE} -, -, -"),
         (
-            "14.40",
-            1.52,
-            (13.656, 1.6, 1.5, 1.4),
-            f"{NONE} ({SOLVED} gave 1.400 to 1.600); the closest is other principal point (13.656)",
+            *("0.50", NAN, 0.9, 0.8, 0.9, 0.9, Met.NOTHING),
+            f"{GAVE} 0.800, 0.900, 0.900; the closest is turned by 180 degrees, solved exactly "
+            "(0.800)",
         ),
-        ("<10^-2", 0.2, (0.05, 0.3, 0.3, 0.3), "other principal point fits (0.050)"),
-        ("0.50", 0.9, (math.nan,) * 4, f"{NONE} ({SOLVED} gave - to -)"),
-        (
-            "0.50",
-            math.nan,
-            (0.9, 0.8, 0.9, 0.9),
-            f"{NONE} ({SOLVED} gave 0.800 to 0.900); "
-            "the closest is turned by 180 degrees, solved exactly, (0.800)",
-        ),
-        (
-            "0.50",
-            math.nan,
-            (0.52, 0.4, 0.6, math.nan),
-            "other principal point fits (0.520)",
-        ),
+        ("0.50", NAN, 0.52, 0.4, 0.6, NAN, Met.POINT, f"{OTHER_POINT}: {CLOSE} (0.520)"),
     ],
 )
 def test_verdict_follows_the_numbers(
-    printed: str, ours: float, varied: tuple[float, ...], verdict: str
+    printed: str,
+    ours: float,
+    point: float,
+    turned: float,
+    rounded: float,
+    exact: float,
+    met: Met,
+    verdict: str,
 ) -> None:
-    assert explanation(printed, ours, varied).verdict == verdict
+    explained = explanation(printed, ours, point, turned, rounded, exact)
+    assert explained.verdict == verdict
+    assert explained.met is met
 
 
 @pytest.mark.parametrize(
-    ("explained", "verdict"),
+    ("explained", "met", "verdict"),
     [
         (
             noisy("0.50", 0.3, 0.7, 0.8, exact=0.9),
-            "within the spread of the draws (0.300 to 0.800)",
+            Met.DRAWS,
+            "between the draws (0.300, 0.700, 0.800)",
         ),
-        (noisy("0.50", 0.7, 0.8, 0.9, exact=0.55), "exact inner solver fits (0.550)"),
+        (noisy("0.72", 0.791, 2.0, 3.0, exact=0.9), Met.DRAWS, f"a draw: {CLOSE} (0.791)"),
+        (noisy("0.50", 0.7, 0.8, 0.9, exact=0.55), Met.SOLVER, f"{EXACT}: {CLOSE} (0.550)"),
         (
             noisy("0.50", 0.9, 2.0, 3.0, exact=1.5),
-            f"{NONE} (the draws gave 0.900 to 3.000)",
+            Met.NOTHING,
+            "not met: the draws gave 0.900, 2.000, 3.000",
         ),
         (
             noisy("0.50", 0.9, 2.0, 3.0, exact=0.6),
-            f"{NONE} (the draws gave 0.900 to 3.000); the closest is exact inner solver (0.600)",
+            Met.NOTHING,
+            f"not met: the draws gave 0.900, 2.000, 3.000; the closest is {EXACT} (0.600)",
         ),
         (
             noisy("0.50", 0.9, 2.0, 3.0, exact=1.5, known=0.45),
-            f"{NONE} (the draws gave 0.900 to 3.000); "
+            Met.KNOWN,
+            "not met: the draws gave 0.900, 2.000, 3.000; "
             "so small with known discontinuities only (0.450)",
         ),
     ],
 )
-def test_draws_of_noise_are_a_spread_too(explained: Explanation, verdict: str) -> None:
+def test_draws_of_noise_are_a_spread_too(explained: Explanation, met: Met, verdict: str) -> None:
     assert explained.verdict == verdict
+    assert explained.met is met
 
 
 def test_verdict_names_other_prints_of_the_same_setting() -> None:
@@ -163,9 +171,36 @@ def test_verdict_names_other_prints_of_the_same_setting() -> None:
         for table, number in (("midpoint", "4.83"), ("gamma", "5.54"), ("connectivity", "5.54"))
     ]
     said = "; the same setting is printed as 5.54 in gamma, connectivity"
-    assert explanation("4.83", 1.2, (1.2,) * 4, *others).verdict.endswith(said)
-    near = explanation("4.83", 5.5, (5.5,) * 4, *others)
-    assert near.verdict.endswith(f"{said}, which ours fits")
+    far = explanation("4.83", 1.2, 1.2, 1.2, 1.2, 1.2, others)
+    assert far.verdict.endswith(said)
+    near = explanation("4.83", 5.5, 5.5, 5.5, 5.5, 5.5, others)
+    assert near.verdict.endswith(f"{said}, and ours is {CLOSE} of that")
+
+
+def test_verdicts_are_counted_and_each_setting_once() -> None:
+    met = explanation("0.50", 0.40, 0.497, 0.4, 0.4, 0.39)
+    missed = explanation("0.90", 0.40, 0.497, 0.4, 0.4, 0.39)
+    harvest = replace(missed, ours=replace(missed.ours, column="harvest", setting="b"))
+    draw = noisy("0.72", 0.791, 2.0, 3.0, exact=0.9)
+    sheet = sheet_of_verdicts("again", [met, missed, harvest, draw])
+    counts = {
+        str(name): {met: number for met, number in zip(Met, numbers, strict=True) if number}
+        for name, _, *numbers in sheet.table.rows
+    }
+    once = {
+        "all": {Met.POINT: 1, Met.DRAWS: 1, Met.NOTHING: 1},
+        "stable objects": {Met.POINT: 1},
+        "harvest": {Met.NOTHING: 1},
+        "noise": {Met.DRAWS: 1},
+    }
+    twice = {
+        "all": {**once["all"], Met.NOTHING: 2},
+        "stable objects": {Met.POINT: 1, Met.NOTHING: 1},
+    }
+    expected = {**once, **twice, **{f"{name}, {ONCE}": each for name, each in once.items()}}
+    assert counts == expected
+    cells = {row[0]: row[1] for row in sheet.table.rows}
+    assert cells == {name: sum(each.values()) for name, each in expected.items()}
 
 
 def test_settings_that_are_printed_twice(data) -> None:
@@ -239,6 +274,7 @@ def test_other_point_is_the_one_not_taken(
 
 @pytest.mark.parametrize(("given", "taken"), [(1200, EXACT_ITERATIONS), (20, 20)])
 def test_exact_solves_need_few_iterations(data, given: int, taken: int) -> None:
+    assert EXACT_SOLVER.rtol <= 1e-6
     method = rayrelief.RayPlane.published(given, jumps=False)
     sources = [Source("harvest", noise=Noise("outliers", 50.0, seed)) for seed in range(2)]
     cell = Cell("row", "50 %", "0.10", tuple(Task(each, method, "key") for each in sources))
@@ -255,17 +291,17 @@ def test_cells_of_a_table_are_varied_as_published_and_by_accurate_solves(data) -
     found = variations({place: known[place] for place in places}, maps, Settings(), "library")
     for place in places:
         as_it_is, varied = known[place].tasks[0], found[place]
-        assert set(varied) == {OTHER_POINT, *(each.name for each in TINY), EXACT}
+        assert set(varied) == {OTHER_POINT, *(each.name for each in PERTURBED), EXACT}
         tasks = {name: only(cell.tasks) for name, cell in varied.items()}
         assert tasks[OTHER_POINT].method == as_it_is.method
         exact = replace(as_it_is.method, solver=EXACT_SOLVER, max_iterations=EXACT_ITERATIONS)
         assert all(task.method == exact for name, task in tasks.items() if name != OTHER_POINT)
-        changes = (other_point(Settings()), *TINY, UNPERTURBED)
+        changes = (other_point(Settings()), *PERTURBED, UNPERTURBED)
         sources = [Source(place[2], perturbation=change) for change in changes]
         assert [task.source for task in tasks.values()] == sources
-        for name, task in tasks.items():
+        for task in tasks.values():
             assert task.key == key_of(input_digest(task.source.scene()), task.method, "library")
-            assert name == EXACT or task.source.perturbation.name == name
+        assert [change.name for change in changes[:-1]] == list(tasks)[:-1]
 
 
 @pytest.mark.parametrize("kind", NOISE)
@@ -278,8 +314,9 @@ def test_first_draw_of_noise_is_varied(data, kind: NoiseKind) -> None:
         assert isinstance(first.source, Source)
         assert first.source.noise is not None
         assert first.source.noise.seed == 0
-        assert set(varied) == {EXACT, KNOWN}
-        assert [only(cell.tasks).source for cell in varied.values()] == [first.source] * 2
+        assert set(varied) == set(UNDER_NOISE)
+        assert {only(cell.tasks).source for cell in varied.values()} == {first.source}
+        assert only(varied[FIRST_DRAW].tasks) is first
         given = only(varied[KNOWN].tasks).method
         assert isinstance(given, rayrelief.RayPlane)
         np.testing.assert_array_equal(given.known_depth, maps["harvest"].depth)
@@ -317,18 +354,21 @@ def test_off_cells_and_only_those_are_explained(
         assert line["verdict"]
         assert np.isfinite(float(line[EXACT]))
         if line["table"] in NOISE:
-            assert all(line[name] == "-" for name in VARIATIONS[:3])
             assert float(line[KNOWN]) < 0.01  # what is known needs no normals
-            continue
-        assert line[KNOWN] == "-"
-        assert all(np.isfinite(float(line[name])) for name in VARIATIONS[:4])
-        assert abs(float(line[EXACT]) - float(line[VARIATIONS[1]])) < 0.01  # turned alike
+        varied = UNDER_NOISE if line["table"] in NOISE else IN_TABLES
+        assert {name for name in VARIATIONS if line[name] != "-"} == set(varied)
+        assert all(np.isfinite(float(line[name])) for name in varied)
+        if line["table"] in MADE:
+            turned = float(line[PERTURBED[0].name])
+            assert abs(float(line[EXACT]) - turned) < 0.01
     assert any(line["ours"] != line[OTHER_POINT] for line in explained)
     assert any(line["ours"] != line[EXACT] for line in explained)
 
 
 def test_explanations_alone_predict_the_tables_first(run, results, written, predicted) -> None:
     assert run("explain", "--objects", "cow") == 0
-    names = {f"paper-explain-cow-16_iterations.{suffix}" for suffix in ("csv", "md")}
+    stems = ("explain-cow", "explain-verdicts-cow")
+    names = {f"paper-{stem}-16_iterations.csv" for stem in stems}
+    names.add("paper-explain-cow-16_iterations.md")
     assert set(written(results)) == names
     assert len(predicted) == len(set(predicted)) > 0

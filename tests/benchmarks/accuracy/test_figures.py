@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,10 @@ import numpy as np
 import pytest
 
 import rayrelief
-from benchmarks.accuracy.experiments import Cell, noise_cells
+from benchmarks.accuracy.experiments import MADE, Cell, noise_cells
+from benchmarks.accuracy.figures import curves as curves_of
+from benchmarks.accuracy.figures import pictures as maps_of
+from benchmarks.accuracy.figures.canvas import PictureGrid, window
 from benchmarks.accuracy.figures.catalogue import FIGURES, figure_cells, figure_sheet
 from benchmarks.accuracy.figures.numbers import (
     SCHEDULES,
@@ -54,7 +58,7 @@ def study(data, results) -> Study:
     return Study(maps, Settings(iterations=3), library_state(), Cache(results / "predictions"))
 
 
-def predict(study: Study, cells: list[Cell]) -> None:
+def predict(study: Study, cells: Sequence[Cell]) -> None:
     predict_missing([task for cell in cells for task in cell.tasks], study.cache, 1, study.library)
 
 
@@ -163,6 +167,66 @@ def test_plots_show_the_numbers_of_the_tables(run, results, data, predicted):
         for count, printed in schedule.printed.items():
             for name in maps:
                 assert full_cells[row, name, count].printed == made[printed, name]["printed"]
+
+
+@pytest.fixture
+def shown(monkeypatch) -> dict[tuple[str, str], tuple[np.ndarray, str]]:
+    """Pictures and captions that are put into grids, by row and column."""
+    found = {}
+    show = PictureGrid.show
+
+    def noted(grid, row, column, picture, caption="", **how):
+        found[row, column] = np.asarray(picture), caption
+        return show(grid, row, column, picture, caption, **how)
+
+    monkeypatch.setattr(PictureGrid, "show", noted)
+    return found
+
+
+def test_error_maps_show_the_errors_of_the_table(study, shown, predicted, monkeypatch):
+    monkeypatch.setattr(maps_of, "LEAST_ERROR", 1e-12)  # where colours end nothing can be told
+    plan = maps_of.errors(study)
+    predict(study, plan.cells)
+    plan.draw("title")
+    names = maps_of.row_names(plan.cells)
+    for cell, scored in zip(plan.cells, study.scored(plan.cells), strict=True):
+        picture, caption = shown[names[cell.row], cell.column]
+        assert np.nanmean(picture) == pytest.approx(scored.median, rel=1e-6)
+        assert caption == f"{scored.median:.3f}"
+    assert len(shown) == len(plan.cells)
+
+
+def test_maps_of_jumps_show_activation_above_and_true_jumps_below(study, shown, predicted):
+    plan = maps_of.jumps(study)
+    predict(study, plan.cells)
+    plan.draw("title")
+    for cell in plan.cells:
+        scene = study.scenes[cell.column]
+        part = window(scene.mask)
+        beta = maps_of.surface(study, cell).activation.largest()[part]
+        assert np.nanmax(beta) > 0
+        np.testing.assert_array_equal(shown["activation β", cell.column][0], beta)
+        true = np.clip(maps_of.true_surface(scene).jumps.largest(), maps_of.LEAST_JUMP, None)
+        np.testing.assert_array_equal(shown["true jumps", cell.column][0], true[part])
+
+
+def test_curves_of_beta_pass_one_half_at_rho(study):
+    figure = curves_of.beta(study).draw("title")
+    found = {}
+    for axes in figure.axes:
+        rho = float(axes.get_title().removeprefix("ρ = "))
+        for line in axes.lines:
+            label = str(line.get_label())
+            if label.startswith("q = "):
+                q = float(label.removeprefix("q = "))
+                weights, values = (np.asarray(data) for data in line.get_data())
+                assert np.interp(rho, weights, values) == pytest.approx(0.5)
+                slope = np.diff(values)[np.searchsorted(weights, rho)] / np.diff(weights)[0]
+                found[rho, q] = slope
+    rows = {tuple(map(float, row.replace("rho=", "").split(" q="))) for row in MADE["activation"]}
+    assert set(found) == rows
+    gentle = {key: slope for key, slope in found.items() if key[1] <= 15}
+    assert all(slope == pytest.approx(-q / 4, rel=0.05) for (_, q), slope in gentle.items())
 
 
 def test_iterations_rise_and_are_told_once(study):

@@ -13,8 +13,12 @@ import trimesh
 
 from benchmarks.accuracy import lens
 from benchmarks.accuracy.__main__ import main
-from benchmarks.accuracy.lens import MESHES, OBJECTS, WAYS, LensSource, printed_lines
+from benchmarks.accuracy.lens import MESHES, OBJECTS, WAYS, LensSource, lens_cells, printed_lines
+from benchmarks.accuracy.predictions import Cache, library_state
+from benchmarks.accuracy.settings import Settings
+from benchmarks.diligent import truth
 from benchmarks.published import published_tables
+from rayrelief.evaluation.metrics import depth_errors
 
 Written = Callable[[Path], dict[str, bytes]]
 
@@ -81,6 +85,14 @@ def test_table_needs_no_data(
     for way in WAYS:
         ours = [errors[name, way] for name in OBJECTS]
         assert errors["mean", way] == pytest.approx(np.mean(ours), rel=1e-4)
+    cache, settings = Cache(results / "predictions"), Settings(iterations=60)
+    for cell in lens_cells(settings, library_state()):
+        (task,) = cell.tasks
+        predicted_depth = cache.need(task.key, (lens.HEIGHT, lens.WIDTH)).depth
+        expected = depth_errors(predicted_depth, truth(task.source.scene()), "scale")
+        (line,) = (x for x in records if (x["object"], x["way"]) == (cell.row, cell.column))
+        assert (line["re"], line["era"]) == (f"{expected.re:.6g}", f"{expected.era:.6g}")
+        assert line["re"] != line["era"]
     # A closed form without jumps: the true camera leaves hardly an error, the wrong one does.
     assert errors["ellipsoid_inside", "ours_distorted"] < 0.1
     assert errors["ellipsoid_inside", "ours_undistorted"] < 0.1

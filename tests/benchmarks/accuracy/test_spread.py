@@ -24,7 +24,9 @@ from benchmarks.accuracy.perturbations import (
     quarter_turned,
     with_rounding_noise,
 )
+from benchmarks.accuracy.settings import Settings
 from benchmarks.accuracy.spread import (
+    perturbed_truths,
     sheet_of_spreads,
     spread_summary,
     spread_text,
@@ -198,6 +200,17 @@ def test_summary_counts_medians_and_spreads() -> None:
     ]
     table = spread_summary([sheet_of_spreads("gamma", "", cells)], "again")
     assert table.rows == (("gamma", 5, 3, 3, 4), ("all", 5, 3, 3, 4))
+
+
+@pytest.mark.parametrize("change", [*PERTURBATIONS, HALF_TURNED], ids=lambda each: each.name)
+def test_true_depth_is_turned_as_the_map_is(change: Perturbation) -> None:
+    scene = scene_of()
+    depth = np.arange(scene.mask.size, dtype=float).reshape(scene.mask.shape)
+    scene = replace(scene, depth=depth)
+    found = perturbed_truths({"cow": scene}, [change], Settings())
+    expected = change.applied_to(scene).depth
+    assert expected is not None
+    np.testing.assert_array_equal(found[Source("cow", perturbation=change)], expected)
 
 
 def test_spread_of_a_table(run, results, written, predicted, capsys) -> None:
