@@ -125,7 +125,9 @@ class PictureGrid:
         """Scale of all pictures of some rows."""
         axes = self.axes[rows]
         aspect = 14 * len(axes)
-        self.figure.colorbar(image, ax=axes, label=label, aspect=aspect, pad=0.01, **how)
+        self.figure.colorbar(
+            image, ax=axes, label=label, aspect=aspect, pad=0.01, format="%g", **how
+        )
 
 
 def colours(*names: str) -> LinearSegmentedColormap:

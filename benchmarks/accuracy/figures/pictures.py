@@ -43,7 +43,7 @@ def reconstructions(study: Study) -> Plan:
             mesh = cut_mesh(surface(study, cell))
             grid.shade(names[cell.row], cell.column, from_right(mesh))
         for name, scene in study.scenes.items():
-            grid.shade(TRUTH, name, from_right(cut_mesh(true_surface(scene), true=True)))
+            grid.shade(TRUTH, name, from_right(cut_mesh(true_surface(scene))))
         return grid.figure
 
     return Plan("Reconstructions, seen from the right", cells, draw)
@@ -62,7 +62,7 @@ def details(study: Study) -> Plan:
             scene = study.scenes[name]
             found = {names[cell.row]: surface(study, cell) for cell in cells if cell.column == name}
             for column, result in {TRUTH: true_surface(scene), **found}.items():
-                mesh = cut_mesh(result, detail(name, scene.mask), true=column == TRUTH)
+                mesh = cut_mesh(result, detail(name, scene.mask))
                 grid.shade(name, column, from_right(mesh, wide=1.7))
         return grid.figure
 

@@ -20,6 +20,7 @@ from rayrelief.surface import vertex_normals
 from rayrelief.viewer.rasterise import oblique_view
 
 VIEW_HEIGHT = 260  # pixels
+LONGEST_SIDE = 12  # of a face, in those of the median
 
 
 def restored(scene: rayrelief.Scene, method: Method, depth: FloatArray) -> rayrelief.Integration:
@@ -52,16 +53,18 @@ def restored(scene: rayrelief.Scene, method: Method, depth: FloatArray) -> rayre
     )
 
 
-def cut_mesh(
-    result: rayrelief.Integration, kept: BoolArray | None = None, *, true: bool = False
-) -> Mesh:
+def cut_mesh(result: rayrelief.Integration, kept: BoolArray | None = None) -> Mesh:
     """Mesh without strips across jumps or points without faces; only of pixels (H, W) kept.
 
-    The true surface jumps wherever it does, and not only where a method would see it.
+    Where a normal at a rim is seen edge-on, it explains any jump: such strips are known by their
+    length, also those of the true surface.
     """
-    mesh = result.mesh(min_activation=0.0 if true else 0.5, both=False)
+    mesh = result.mesh(both=False)
     inside = np.ones(len(mesh.vertices), np.bool_) if kept is None else kept[result.mask]
     faces = mesh.faces[inside[mesh.faces].all(axis=1)]
+    corners = mesh.vertices[faces]
+    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1, initial=0.0)
+    faces = faces[sides <= LONGEST_SIDE * np.median(sides)] if len(faces) else faces
     used, corners = np.unique(faces, return_inverse=True)
     vertices, faces = mesh.vertices[used], corners.reshape(-1, 3).astype(np.int32)
     return Mesh(vertices, faces, vertex_normals(vertices, faces))

@@ -272,6 +272,18 @@ def test_cut_mesh_holds_only_what_is_kept():
     assert set(mesh.faces.ravel()) == set(range(len(mesh.vertices)))
 
 
+def test_cut_mesh_has_no_strips_that_are_seen_edge_on():
+    scene = gallery.plane(12, 15)
+    assert scene.depth is not None
+    depth = scene.depth.copy()
+    depth[:, :8] /= 50.0  # a jump, of which Smooth sees nothing
+    result = restored(scene, rayrelief.Smooth(), depth)
+    assert len(result.mesh().faces) == 2 * 11 * 14
+    depths = cut_mesh(result).vertices[cut_mesh(result).faces][..., 2]
+    assert len(depths) == 2 * 11 * (7 + 6)
+    assert np.all((depths < 1).all(axis=1) | (depths > 1).all(axis=1))
+
+
 def test_each_side_sees_what_a_mirror_shows_of_the_other():
     scene = gallery.overlapping_spheres(24, 30)
     assert scene.depth is not None
