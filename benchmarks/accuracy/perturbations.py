@@ -49,7 +49,7 @@ class Perturbation:
 UNPERTURBED = Perturbation("as it is")
 ROUNDED = Perturbation("16-bit rounding noise", rounding_seed=0)
 HALF_TURNED = Perturbation("turned by 180 degrees", quarter_turns=2)
-# One turn only: the published schedule hardly notices how a map is held.
+# The map as it is comes first. One turn only: the published schedule hardly notices it.
 PERTURBATIONS = (
     UNPERTURBED,
     Perturbation("principal point moved by (0.1, 0)", shift=(0.1, 0.0)),

@@ -120,6 +120,8 @@ def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
             Column(f"median within {WITHIN} mm", "d"),
             Column("print within the spread", "d"),
             Column("either", "d"),
+            Column("off as it is", "d"),
+            Column("of these within the spread", "d"),
         ),
         tuple(
             (
@@ -128,10 +130,18 @@ def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
                 sum(each.agrees for each in group),
                 sum(each.print_within for each in group),
                 sum(each.agrees or each.print_within for each in group),
+                len(off),
+                sum(each.print_within for each in off),
             )
             for name, group in groups.items()
+            for off in [[each for each in group if not as_it_is(each).agrees]]
         ),
     )
+
+
+def as_it_is(each: Scored) -> Scored:
+    """The cell without its perturbed inputs."""
+    return replace(each, made=each.made[:1])
 
 
 def spread_text(each: Scored) -> str:
