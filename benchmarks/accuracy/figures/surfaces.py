@@ -61,12 +61,13 @@ def cut_mesh(result: rayrelief.Integration, kept: BoolArray | None = None) -> Me
     """
     mesh = result.mesh(both=False)
     inside = np.ones(len(mesh.vertices), np.bool_) if kept is None else kept[result.mask]
-    faces = mesh.faces[inside[mesh.faces].all(axis=1)]
-    corners = mesh.vertices[faces]
-    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1, initial=0.0)
-    faces = faces[sides <= LONGEST_SIDE * np.median(sides)] if len(faces) else faces
-    used, corners = np.unique(faces, return_inverse=True)
-    vertices, faces = mesh.vertices[used], corners.reshape(-1, 3).astype(np.int32)
+    kept_faces = mesh.faces[inside[mesh.faces].all(axis=1)]
+    corners = mesh.vertices[kept_faces]
+    sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
+    if len(sides):
+        kept_faces = kept_faces[sides <= LONGEST_SIDE * np.median(sides)]
+    used, numbers = np.unique(kept_faces, return_inverse=True)
+    vertices, faces = mesh.vertices[used], numbers.reshape(-1, 3).astype(np.int32)
     return Mesh(vertices, faces, vertex_normals(vertices, faces))
 
 
