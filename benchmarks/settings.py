@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -33,8 +34,11 @@ class Settings:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Names between commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    """Names between commas, each once."""
+    found = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if "" in found:
+        raise ArgumentTypeError(f"{text!r} has an empty name")
+    return found
 
 
 def options_of(settings: Any) -> list[str]:

@@ -226,7 +226,14 @@ def _explained_cells(this: Run) -> Iterable[Cell]:
 def _explanation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
     off = off_cells(this.cells_of_all_tables, this.scenes, this.cache)
     varied = variations(off, this.scenes, this.settings, this.library)
-    tasks = [task for each in varied.values() for cell in each.values() for task in cell.tasks]
+    tables = {task.key for cell in cells for task in cell.tasks}  # are there, and told of
+    tasks = [
+        task
+        for each in varied.values()
+        for cell in each.values()
+        for task in cell.tasks
+        if task.key not in tables
+    ]
     what = "predictions to explain what is off, part 2 of 2"
     predict_missing(tasks, this.cache, this.workers, this.library, what).tell(what)
     explained = explanations(off, varied, this.scenes, this.settings, this.cache)

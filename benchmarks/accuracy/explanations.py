@@ -21,7 +21,15 @@ from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
 from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
 from benchmarks.accuracy.spread import perturbed_cells, perturbed_truths
-from benchmarks.accuracy.tables import MM, Scored, Sheet, by_name, score
+from benchmarks.accuracy.tables import (
+    MM,
+    ONCE,
+    Scored,
+    Sheet,
+    by_name,
+    each_setting_once,
+    score,
+)
 from benchmarks.accuracy.verdicts import (
     CLOSE,
     EXACT,
@@ -43,7 +51,6 @@ from rayrelief.methods.base import Method
 Place = tuple[str, str, str]  # table, row, and object or level of noise
 PRECISE = Column("MADE in mm", ".6g")
 VERDICTS = tuple(met.value for met in Met)
-ONCE = "each setting once"
 # Accurate solves need far fewer iterations than the 1200 of the published schedule.
 EXACT_ITERATIONS = 60
 EXACT_SOLVER = rayrelief.Multigrid(rtol=1e-6)
@@ -106,7 +113,7 @@ def cells_of_all_tables(
 
 def is_off(each: Scored) -> bool:
     """Whether both numbers are there and differ by more than the limit, on any object."""
-    return bool(each.made) and each.printed != "-" and not each.agrees
+    return each.has_both and not each.agrees
 
 
 def variations(
@@ -228,7 +235,7 @@ def sheet_of_verdicts(command: str, explained: Sequence[Explanation]) -> Sheet:
     """How many prints are met by what."""
     rows: list[Row] = []
     for name, group in (("all", list(explained)), *groups_of(explained).items()):
-        for counted, cells in ((name, group), (f"{name}, {ONCE}", each_setting_once(group))):
+        for counted, cells in ((name, group), (f"{name}, {ONCE}", each_setting_once(group, _ours))):
             rows.append((counted, len(cells), *(sum(x.met is met for x in cells) for met in Met)))
     columns = (Column("what is off"), *(Column(name, "d") for name in ("cells", *VERDICTS)))
     notes = ("Each cell counts once, by the first that meets its print.",)
@@ -249,10 +256,8 @@ def groups_of(explained: Iterable[Explanation]) -> dict[str, list[Explanation]]:
     return found
 
 
-def each_setting_once(explained: Sequence[Explanation]) -> list[Explanation]:
-    """The first of those whose predictions are the same."""
-    once = {(each.ours.column, each.ours.setting): each for each in reversed(explained)}
-    return list(once.values())
+def _ours(each: Explanation) -> Scored:
+    return each.ours
 
 
 def _line(each: Explanation, numbers: Column) -> tuple[str, ...]:

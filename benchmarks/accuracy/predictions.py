@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from rayrelief.io.atomic import atomic_write
 from rayrelief.methods.base import Method
 
 LIBRARY = Path(rayrelief.__file__).parent
+PLAIN = (str, int, float, NoneType)  # whose text tells all
 # No prediction passes through these: what they read has a hash of its own, scores are made anew.
 NEVER_PREDICTING = (
     *("cli/", "viewer/", "evaluation/", "datasets/", "synthetic/", "io/", "cameras/calibration/"),
@@ -169,7 +171,9 @@ def _feed(digest: Any, value: Any) -> None:
     elif isinstance(value, np.ndarray):
         _feed(digest, f"{value.dtype.str} {value.shape}")
         digest.update(np.ascontiguousarray(value).data)
-    elif value is None or isinstance(value, str | int | float | tuple):
+    elif isinstance(value, tuple) and not all(isinstance(each, PLAIN) for each in value):
+        raise TypeError("no part of a key is made of a tuple of arrays, whose text is cut short")
+    elif isinstance(value, (*PLAIN, tuple)):
         text = f"{type(value).__name__} {value!r}".encode()
         digest.update(len(text).to_bytes(8, "little") + text)
     else:

@@ -97,7 +97,7 @@ def sheet_of_spreads(name: str, command: str, scored: Sequence[Scored]) -> Sheet
         tuple((row, *(at[row, column] for column in columns)) for row in rows),
         notes=(
             f"The inputs: {', '.join(names)}.",
-            "A printed number in bold lies within the spread.",
+            "A printed number in bold lies within the spread, rounded to its last digit.",
             *(f"{each.row}, {each.column}: {why}" for each in scored for why in each.failures),
         ),
     )
@@ -107,9 +107,7 @@ def sheet_of_spreads(name: str, command: str, scored: Sequence[Scored]) -> Sheet
 
 def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
     """How many cells are close to the print, and how many have it within their spread."""
-    groups = {
-        sheet.name: [each for each in sheet.scored if each.printed != "-"] for sheet in sheets
-    }
+    groups = {sheet.name: [each for each in sheet.scored if each.has_both] for sheet in sheets}
     groups["all"] = list(chain.from_iterable(groups.values()))
     return Table(
         "Cells of all objects whose median or spread meets the print",
@@ -153,6 +151,6 @@ def spread_text(each: Scored) -> str:
 
 def _record(each: Scored) -> tuple[str, ...]:
     numbers = (each.median, *each.extremes)
-    within = "yes" if each.print_within else "no"
+    within = "" if each.printed == "-" else "yes" if each.print_within else "no"
     shown = (f"{value:.6g}" for value in numbers)
     return each.row, each.column, each.printed, *shown, within, *(f"{v:.6g}" for v in each.made)

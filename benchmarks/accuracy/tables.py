@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,11 +25,12 @@ from rayrelief.io.atomic import atomic_write
 
 WITHIN = 0.08  # mm
 LEAST_SHARE = 0.85  # of the cells of stable objects within
-ALL, ONCE = "all tables of MADE", "the same, each setting once"
+ALL, ONCE = "all tables of MADE", "each setting once"
 
 TINY = "<10^-2"  # as printed
 MM = Column("MADE in mm", ".3f")
 TrueDepth = Callable[[MapSource], FloatArray]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,12 @@ class Scored:
     @property
     def compares(self) -> bool:
         """Whether a close number is asked for: ours and a printed one, on an object that keeps."""
-        return bool(self.made) and self.printed != "-" and self.column in STEADY
+        return self.has_both and self.column in STEADY
+
+    @property
+    def has_both(self) -> bool:
+        """Whether there is a number of ours and a printed one."""
+        return bool(self.made) and self.printed != "-"
 
     @property
     def agrees(self) -> bool:
@@ -193,9 +200,8 @@ def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Tabl
         return None
     whole = {sheet.name: {each.column for each in sheet.scored} >= set(STEADY) for sheet in sheets}
     every = [each for group in groups.values() for each in group]
-    once = {(each.column, each.setting): each for each in reversed(every)}
     objects = {each.column for each in every}
-    groups |= {ALL: every, ONCE: list(once.values())}
+    groups |= {ALL: every, ONCE: each_setting_once(every, lambda each: each)}
     rows = {
         name: (name, len(group), printed, close, close / len(group))
         for name, group in groups.items()
@@ -222,6 +228,12 @@ def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Tabl
         ),
         checks=tuple(checks),
     )
+
+
+def each_setting_once(cells: Sequence[T], scored: Callable[[T], Scored]) -> list[T]:
+    """The first of those cells whose predictions are the same."""
+    found = {(scored(each).column, scored(each).setting): each for each in reversed(cells)}
+    return list(found.values())
 
 
 def write_text(path: Path, text: str) -> None:

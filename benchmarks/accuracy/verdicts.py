@@ -17,7 +17,7 @@ KNOWN = "known discontinuities"
 PERTURBED = (HALF_TURNED, ROUNDED)
 VARIATIONS = (OTHER_POINT, *(each.name for each in PERTURBED), FIRST_DRAW, EXACT, KNOWN)
 CLOSE = f"within {WITHIN} mm"
-SOLVED = "accurate solves of perturbed maps"
+SOLVED = "accurate solves, perturbed or not"
 
 
 class Met(Enum):
@@ -26,7 +26,7 @@ class Met(Enum):
     POINT = OTHER_POINT
     SOLVER = EXACT
     SPREAD = SOLVED
-    DRAWS = "single draws"
+    DRAWS = "the draws"
     KNOWN = f"{KNOWN} only"
     NOTHING = "nothing of this"
 
@@ -71,7 +71,7 @@ class Explanation:
         if not met:
             yield Met.NOTHING, f"not met: {self._gave}{self._closest()}"
         if self._close(KNOWN):  # which no method knows
-            yield Met.KNOWN, f"so small with {KNOWN} only ({self._shown(KNOWN)})"
+            yield Met.KNOWN, f"{CLOSE} with {KNOWN} only ({self._shown(KNOWN)})"
 
     def _single_runs(self) -> Iterator[tuple[Met, str]]:
         """Runs whose number is close to the print."""
@@ -87,11 +87,10 @@ class Explanation:
     def _spread(self) -> Iterator[tuple[Met, str]]:
         """Runs that have the print between them; only what is solved alike belongs together."""
         if self._drawn:
-            nearest = min(self.ours.made, key=self._distance)
             if self.ours.print_within:
                 yield Met.DRAWS, f"between the draws ({_listed(self.ours.made)})"
-            elif self._with(nearest).agrees:
-                yield Met.DRAWS, f"a draw: {CLOSE} ({MM.show(nearest)})"
+            elif self._with(self._nearest_draw).agrees:
+                yield Met.DRAWS, f"a draw: {CLOSE} ({MM.show(self._nearest_draw)})"
         elif self._with(*self._solved).print_within:
             yield Met.SPREAD, f"between {SOLVED} ({_listed(self._solved)})"
 
@@ -111,15 +110,24 @@ class Explanation:
         """Whether there are several draws of noise."""
         return len(self.ours.made) > 1
 
+    @property
+    def _nearest_draw(self) -> float:
+        """Ours where there is one draw only."""
+        return min(self.ours.made, key=self._distance)
+
     def _closest(self) -> str:
-        """The variation that is closest to the print, if it is at most half as far off as ours."""
+        """The variation that is closest to the print, if it is at most half as far off as ours.
+
+        Under noise it must be closer than every draw, too.
+        """
         away = {
             name: self._distance(made)
             for name, made in self.varied.items()
             if name not in (KNOWN, FIRST_DRAW)
         }
         name = min(away, key=lambda each: (round(away[each], 2), each != EXACT))
-        if away[name] > self._distance(self.ours.median) / 2 or math.isinf(away[name]):
+        most = min(self._distance(self.ours.median) / 2, self._distance(self._nearest_draw))
+        if away[name] > most or math.isinf(away[name]):
             return ""
         how = "" if name in (OTHER_POINT, EXACT) else ", solved exactly"
         return f"; the closest is {name}{how} ({self._shown(name)})"

@@ -33,7 +33,9 @@ class Tally:
     def tell(self, what: str) -> None:
         """Say it."""
         spent = _duration(self.seconds)
-        progress(f"{self.total} {what}, {self.made} of them made now; all took {spent} of one core")
+        progress(
+            f"{self.total} {what}, {self.made} of them made now; all took {spent} of one worker"
+        )
 
 
 def predict_missing(
@@ -141,7 +143,7 @@ class Progress:
     began: float = field(default_factory=time.monotonic)
 
     def __enter__(self) -> None:
-        self.show("")
+        self.show(", the first of a new folder compile for a minute")
 
     def __exit__(self, *_: object) -> None:
         if self.stream.isatty():

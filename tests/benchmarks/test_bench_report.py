@@ -85,7 +85,7 @@ def test_best_time_is_the_least_within_the_budget(monkeypatch):
 @given(
     st.builds(
         Settings,
-        st.lists(st.sampled_from(["bear", "cow"]), max_size=2).map(tuple),
+        st.lists(st.sampled_from(["bear", "cow"]), max_size=2, unique=True).map(tuple),
         st.integers(1, 2000),
         st.integers(1, 2000),
         st.lists(st.integers(8, 9000), min_size=1, max_size=3).map(tuple),

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rayrelief
-from benchmarks.accuracy import diligent_mv, predictions
+from benchmarks.accuracy import diligent_mv, lens, predictions
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.experiments import (
     MADE,
@@ -49,7 +49,17 @@ from benchmarks.accuracy.predictions import (
     predicting_files,
 )
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import ALL, ONCE, WITHIN, Scored, Sheet, held_to, score, summary
+from benchmarks.accuracy.tables import (
+    ALL,
+    LEAST_SHARE,
+    ONCE,
+    WITHIN,
+    Scored,
+    Sheet,
+    held_to,
+    score,
+    summary,
+)
 from benchmarks.diligent import STEADY
 from benchmarks.published import published_tables
 from benchmarks.report import Table
@@ -138,6 +148,43 @@ def test_state_of_the_library_follows_what_it_is_built_on(tmp_path, monkeypatch,
         predictions, "version", lambda name: "0" if name == package else known(name)
     )
     assert library_state(tmp_path) != before
+
+
+def test_no_key_is_made_of_what_is_cut_short():
+    method = make_dataclass("Some", [("values", tuple)])
+    assert key_of("input", method((1, 2.0, "a", None)), "library")
+    with pytest.raises(TypeError, match="a tuple of arrays"):
+        key_of("input", method((np.arange(2000),)), "library")
+
+
+def test_predictions_take_one_thread(monkeypatch):
+    taken = []
+    integrate = rayrelief.integrate
+
+    def noted(*given, **options):
+        taken.append(options["threads"])
+        return integrate(*given, **options)
+
+    monkeypatch.setattr(rayrelief, "integrate", noted)
+    scene = gallery.plane(5, 6)
+    source: Any = SimpleNamespace(name="plane", scene=lambda: scene)
+    predict(Task(source, rayrelief.Smooth(), ""), bool)
+    assert taken == [1]
+
+
+def test_methods_of_residuals_and_lens_are_the_published_ones():
+    bini, ours = rayrelief.BiNI.published(), rayrelief.RayPlane.published()
+    assert {
+        "bini": bini,
+        "bini_without_right_side": BareBiNI.published(),
+        "ours": ours,
+    } == METHODS
+    assert {
+        "ours_distorted": ("distorted", ours),
+        "bini_distorted": ("ignored", bini),
+        "ours_undistorted": ("undistorted", ours),
+        "bini_undistorted": ("undistorted", bini),
+    } == lens.WAYS
 
 
 def test_key_follows_names_of_classes_and_fields():
@@ -447,6 +494,7 @@ def test_table_2_is_held_to_its_limits():
     cells = [Scored("known_jumps", "cow", "<10^-2", (made,), ()) for made in (0.005, 0.011)]
     checks = list(held_to(limits_of("made", Settings()), cells))
     assert [check.holds for check in checks] == [True, False]
+    assert (WITHIN, LEAST_SHARE) == (0.08, 0.85)
     moved, quick = Settings(principal_point="paper"), Settings(iterations=3)
     for limits in (limits_of("gamma", Settings()), limits_of("made", moved)):
         assert not list(held_to(limits, cells))

@@ -128,7 +128,7 @@ def test_interrupted_run_leaves_the_finished_page_alone(
 def test_other_settings_have_files_of_their_own(run, results, written, predicted):
     run("gamma", "--objects", "cow")
     first = written(results)
-    run("gamma", "--objects", "cow, pot2")
+    run("gamma", "--objects", "cow, pot2,cow")
     found = written(results)
     assert first.items() < found.items()
     assert set(found) - set(first) == {
@@ -179,7 +179,7 @@ def test_time_of_all_predictions_is_told(run, results, predicted, capsys):
     spent = sum(float(np.load(path)["seconds"]) for path in (results / "predictions").iterdir())
     line = f"... {METHODS} predictions, {METHODS - count} of them made now; all took"
     shown = capsys.readouterr().err
-    assert f"{line} {workers._duration(spent)} of one core\n" in shown
+    assert f"{line} {workers._duration(spent)} of one worker\n" in shown
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "no archive", "a field is missing"])
@@ -232,6 +232,20 @@ def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
         first.result()
     assert cache.load("first") is not None
     assert cache.load("endless") is None
+
+
+def test_progress_counts_and_tells_the_time_left(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(workers.time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    bar = workers.Progress(total=10, done=4, what="predictions", stream=stream, began=100.0)
+    for passed in (30.0, 60.0):
+        now[0] = 100.0 + passed
+        bar.advance()
+    assert stream.getvalue().splitlines() == [
+        "... 5 / 10 predictions, 0:02:30 left",
+        "... 6 / 10 predictions, 0:02:00 left",
+    ]
 
 
 def test_workers_end_with_the_process_that_started_them():
@@ -289,6 +303,7 @@ def test_what_is_not_known_is_refused_in_one_line(data, results):
         (("made", "--objects", "sheep"), "unknown objects ['sheep']; there are bear, "),
         (("--iterations", "few"), "error: argument --iterations: few is no number from 1 upwards"),
         (("--workers", "0"), "error: argument --workers: 0 is no number from 1 upwards"),
+        (("--objects", ","), "error: argument --objects: ',' has an empty name"),
     ],
 )
 def test_refusals_end_with_2(data, results, words, message):

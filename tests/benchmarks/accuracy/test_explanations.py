@@ -152,11 +152,16 @@ def test_verdict_follows_the_numbers(
             Met.NOTHING,
             f"not met: the draws gave 0.900, 2.000, 3.000; the closest is {EXACT} (0.600)",
         ),
+        (  # a draw is closer
+            noisy("0.50", 0.9, 2.0, 3.0, exact=1.0),
+            Met.NOTHING,
+            "not met: the draws gave 0.900, 2.000, 3.000",
+        ),
         (
             noisy("0.50", 0.9, 2.0, 3.0, exact=1.5, known=0.45),
             Met.KNOWN,
             "not met: the draws gave 0.900, 2.000, 3.000; "
-            "so small with known discontinuities only (0.450)",
+            f"{CLOSE} with known discontinuities only (0.450)",
         ),
     ],
 )

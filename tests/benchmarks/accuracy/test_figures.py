@@ -210,6 +210,35 @@ def test_maps_of_jumps_show_activation_above_and_true_jumps_below(study, shown, 
         np.testing.assert_array_equal(shown["true jumps", cell.column][0], true[part])
 
 
+def test_incidence_is_along_the_ray(study, shown):
+    maps_of.incidence(study).draw("title")
+    for name, scene in study.scenes.items():
+        rays = scene.camera.unit_rays(*scene.mask.shape)
+        expected = np.abs(np.sum(scene.normals * rays, axis=-1))
+        expected[~scene.mask] = np.nan
+        np.testing.assert_allclose(shown["given normals", name][0], expected[window(scene.mask)])
+
+
+def test_printed_numbers_are_dots():
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    points = [(q, Scored("", "", number, (1.0,), ())) for q, number in ((1.0, "0.50"), (2.0, "-"))]
+    curves_of.draw_curve(axes, Curve.of(points), "label", "black")
+    line, dots = axes.lines
+    np.testing.assert_array_equal(line.get_ydata(), [1.0, 1.0])
+    np.testing.assert_array_equal(dots.get_ydata(), [0.5, np.nan])
+    assert (line.get_marker(), dots.get_marker()) == ("None", "o")
+
+
+def test_schedules_are_those_of_table_2():
+    assert {row: each.printed for row, each in SCHEDULES.items()} == {
+        "BiNI": {1200: "bini"},
+        "without α": {150: "no_jumps_150", 1200: "no_jumps_1200"},
+        "with α": {150: "jumps_150", 1200: "jumps_1200"},
+    }
+
+
 def test_curves_of_beta_pass_one_half_at_rho(study):
     figure = curves_of.beta(study).draw("title")
     found = {}

@@ -65,6 +65,14 @@ def test_names_are_unique() -> None:
     assert len({replace(each, name="") for each in PERTURBATIONS}) == len(PERTURBATIONS)
 
 
+def test_names_tell_what_is_done() -> None:
+    for each in PERTURBATIONS:
+        assert (each.rounding_seed is None) == ("rounding noise" not in each.name)
+        assert f"{90 * each.quarter_turns} degrees" in each.name or each.quarter_turns == 0
+        shift = "principal point moved by ({:g}, {:g})".format(*each.shift)
+        assert each.name == shift or not any(each.shift)
+
+
 def test_quarter_turn_takes_rays_and_normals_along_exactly() -> None:
     scene = scene_of()
     turned = quarter_turned(scene)
