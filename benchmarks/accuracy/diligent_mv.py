@@ -18,7 +18,7 @@ import numpy as np
 
 import rayrelief
 from benchmarks.accuracy.experiments import Cell, scaled
-from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
+from benchmarks.accuracy.predictions import Cache, Task, input_digest
 from benchmarks.accuracy.raycast import render
 from benchmarks.accuracy.settings import Settings
 from benchmarks.accuracy.tables import Sheet, by_name, score, sheet_of
@@ -83,8 +83,7 @@ def view_cells(settings: Settings, library: str) -> Iterator[Cell]:
             for row, recipe in METHODS.items():
                 method = scaled(recipe, settings.iterations)
                 tasks = tuple(
-                    Task(source, method, key_of(digest, method, library))
-                    for source, digest in digests.items()
+                    Task(source, digest, method, library) for source, digest in digests.items()
                 )
                 printed = table[kind][row][table["objects"].index(item)]
                 yield Cell(f"{row} on {kind.replace('_', ' ')}", item, printed, tasks)

@@ -9,7 +9,7 @@ from typing import Any
 
 import rayrelief
 from benchmarks.accuracy.inputs import Noise, NoiseKind, Source
-from benchmarks.accuracy.predictions import Task, input_digest, key_of
+from benchmarks.accuracy.predictions import Task, input_digest
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
 from benchmarks.published import published_tables
 from rayrelief.formulation.ray_plane import MidpointMeasure
@@ -120,7 +120,7 @@ def made_cells(
             tasks: tuple[Task, ...] = ()
             if row in ours:
                 method = scaled(ours[row](scene), settings.iterations)
-                tasks = (Task(source, method, key_of(digest, method, library)),)
+                tasks = (Task(source, digest, method, library),)
             number = printed[row][objects.index(name)] if row in printed else "-"
             yield Cell(row, name, number, tasks)
 
@@ -140,11 +140,7 @@ def noise_cells(
         for row, recipe in PREPROCESSED.items():
             method = scaled(recipe(scene), settings.iterations)
             tasks = tuple(
-                Task(
-                    Source(NOISY_OBJECT, settings.principal_point, noise),
-                    method,
-                    key_of(digest, method, library),
-                )
+                Task(Source(NOISY_OBJECT, settings.principal_point, noise), digest, method, library)
                 for noise, digest in digests.items()
             )
             yield Cell(row, f"{level} {unit}", table["rows"][row][index], tasks)

@@ -18,7 +18,7 @@ from benchmarks.accuracy.experiments import (
 )
 from benchmarks.accuracy.inputs import PAPER_SHIFT, MapSource
 from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
-from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
+from benchmarks.accuracy.predictions import Cache
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
 from benchmarks.accuracy.spread import perturbed_cells, perturbed_truths
 from benchmarks.accuracy.tables import (
@@ -136,14 +136,14 @@ def variations(
             for cell in perturbed_cells(table, seen, change, settings, library):
                 if (table, cell.row, cell.column) in off:
                     as_published = change.name == OTHER_POINT
-                    varied = cell if as_published else solved_exactly(cell, library)
+                    varied = cell if as_published else solved_exactly(cell)
                     found[table, cell.row, cell.column][change.name] = varied
     for place, cell in off.items():
         first = replace(cell, tasks=cell.tasks[:1])  # of several draws
         if place[0] in NOISE:
             found[place][FIRST_DRAW] = first
-            found[place][KNOWN] = with_known_jumps(first, truth(scenes[NOISY_OBJECT]), library)
-        found[place][EXACT] = solved_exactly(first, library)
+            found[place][KNOWN] = with_known_jumps(first, truth(scenes[NOISY_OBJECT]))
+        found[place][EXACT] = solved_exactly(first)
     return found
 
 
@@ -158,17 +158,17 @@ def other_point(settings: Settings) -> Perturbation:
     return Perturbation(OTHER_POINT, shift=(0.0, way * PAPER_SHIFT))
 
 
-def solved_exactly(cell: Cell, library: str) -> Cell:
+def solved_exactly(cell: Cell) -> Cell:
     """Cell whose methods solve their linear systems accurately."""
 
     def change(method: Method) -> Method:
         count = min(method.max_iterations, EXACT_ITERATIONS)
         return replace(method, solver=EXACT_SOLVER, max_iterations=count)
 
-    return with_methods(cell, change, library)
+    return with_methods(cell, change)
 
 
-def with_known_jumps(cell: Cell, depth: FloatArray, library: str) -> Cell:
+def with_known_jumps(cell: Cell, depth: FloatArray) -> Cell:
     """Cell of RayPlane that is told the discontinuities by the true depth (H, W)."""
 
     def change(method: Method) -> Method:
@@ -176,16 +176,13 @@ def with_known_jumps(cell: Cell, depth: FloatArray, library: str) -> Cell:
             raise TypeError(f"{type(method).__name__} knows no discontinuities")
         return replace(method, known_depth=depth)
 
-    return with_methods(cell, change, library)
+    return with_methods(cell, change)
 
 
-def with_methods(cell: Cell, change: Callable[[Method], Method], library: str) -> Cell:
+def with_methods(cell: Cell, change: Callable[[Method], Method]) -> Cell:
     """Cell whose methods are changed."""
-    tasks: list[Task] = []
-    for task in cell.tasks:
-        method, digest = change(task.method), input_digest(task.source.scene())
-        tasks.append(replace(task, method=method, key=key_of(digest, method, library)))
-    return replace(cell, tasks=tuple(tasks))
+    tasks = tuple(replace(task, method=change(task.method)) for task in cell.tasks)
+    return replace(cell, tasks=tasks)
 
 
 def prints_of_settings(

@@ -16,7 +16,7 @@ import numpy as np
 
 import rayrelief
 from benchmarks.accuracy.experiments import Cell, scaled
-from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
+from benchmarks.accuracy.predictions import Cache, Task, input_digest
 from benchmarks.accuracy.raycast import render
 from benchmarks.accuracy.settings import Settings
 from benchmarks.accuracy.tables import Sheet, errors_of
@@ -152,7 +152,7 @@ def lens_cells(settings: Settings, library: str) -> Iterator[Cell]:
         digests = {view: input_digest(source.scene()) for view, source in sources.items()}
         for way, (view, recipe) in WAYS.items():
             method = scaled(recipe, settings.iterations)
-            task = Task(sources[view], method, key_of(digests[view], method, library))
+            task = Task(sources[view], digests[view], method, library)
             yield Cell(name, way, "-", (task,))
 
 

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from types import NoneType
@@ -20,7 +21,7 @@ import numpy as np
 import rayrelief
 from benchmarks.accuracy.inputs import MapSource
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import IntegrationWarning, Outcome
+from rayrelief.errors import InputError, IntegrationWarning, Outcome
 from rayrelief.io.atomic import atomic_write
 from rayrelief.methods.base import Method
 
@@ -35,11 +36,17 @@ NEVER_PREDICTING = (
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A map to integrate, how, and the key of the result."""
+    """A map to integrate, the hash of what it showed, how, and by which state of the library."""
 
     source: MapSource
+    digest: str
     method: Method
-    key: str
+    library: str
+
+    @cached_property
+    def key(self) -> str:
+        """Key of the result."""
+        return key_of(self.digest, self.method, self.library)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +115,12 @@ class Cache:
 def predict(task: Task, stopped: Callable[[], bool]) -> Prediction | None:
     """Integrate the map of a task on one thread; None if that was stopped on the way."""
     scene = task.source.scene()
+    if input_digest(scene) != task.digest:
+        raise InputError(
+            f"the map {task.source.name} is no longer what it was",
+            expected="the same files during a run",
+            remedy="Start the same command again",
+        )
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IntegrationWarning)  # tables tell how a run ended

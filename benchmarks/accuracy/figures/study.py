@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import rayrelief
 from benchmarks.accuracy.experiments import Cell, made_cells, scaled
 from benchmarks.accuracy.inputs import MapSource
-from benchmarks.accuracy.predictions import Cache, Task, input_digest, key_of
+from benchmarks.accuracy.predictions import Cache, Task, input_digest
 from benchmarks.accuracy.settings import Settings
 from benchmarks.accuracy.tables import Scored, by_name, score
 from benchmarks.diligent import truth
@@ -55,7 +55,7 @@ class Study:
     def task(self, source: MapSource, scene: rayrelief.Scene, method: Method) -> Task:
         """Prediction of a method, its schedule as long as the settings want it."""
         method = scaled(method, self.settings.iterations)
-        return Task(source, method, key_of(input_digest(scene), method, self.library))
+        return Task(source, input_digest(scene), method, self.library)
 
     def depth(self, task: Task, scene: rayrelief.Scene) -> FloatArray:
         """Depth (H, W) of a scene from the cache."""

@@ -168,7 +168,7 @@ def test_predictions_take_one_thread(monkeypatch):
     monkeypatch.setattr(rayrelief, "integrate", noted)
     scene = gallery.plane(5, 6)
     source: Any = SimpleNamespace(name="plane", scene=lambda: scene)
-    predict(Task(source, rayrelief.Smooth(), ""), bool)
+    predict(Task(source, input_digest(scene), rayrelief.Smooth(), ""), bool)
     assert taken == [1]
 
 
@@ -208,7 +208,7 @@ def test_key_follows_every_file_that_a_prediction_passes_through(way):
     recipe, camera = PASSING[way]
     scene = gallery.sphere(9, 11, camera)
     source: Any = SimpleNamespace(name="cow", scene=lambda: scene)
-    task = Task(source, replace(recipe(scene), max_iterations=3), "")
+    task = Task(source, input_digest(scene), replace(recipe(scene), max_iterations=3), "")
     predict(task, bool)  # loads modules, whose bodies would be noted
     passed: set[str] = set()
 
@@ -268,7 +268,14 @@ def test_folder_that_cannot_be_written_to_is_told_first(data, tmp_path, predicte
 
 
 def test_stopped_run_is_no_prediction(data):
-    assert predict(Task(Source("cow"), RAY_PLANE, ""), lambda: True) is None
+    digest = input_digest(Source("cow").scene())
+    assert predict(Task(Source("cow"), digest, RAY_PLANE, ""), lambda: True) is None
+
+
+def test_map_that_has_changed_is_not_predicted(data):
+    task = Task(Source("cow"), input_digest(Source("harvest").scene()), RAY_PLANE, "")
+    with pytest.raises(rayrelief.RayreliefError, match="cow is no longer what it was"):
+        predict(task, bool)
 
 
 def test_every_row_has_a_printed_number_for_every_object():
@@ -506,9 +513,9 @@ def test_table_2_is_held_to_its_limits():
 
 def test_run_that_ended_badly_is_told(tmp_path):
     cache, depth = Cache(tmp_path), np.array([[1.0, 2.0, 3.0]])
-    cache.store("limit", Prediction(2 * depth, 1.0, Outcome.SOLVER_LIMIT, 3))
-    cache.store("lost", Prediction(depth * np.inf, 1.0, Outcome.NOT_FINITE, 3))
-    tasks = tuple(Task(Source("cow"), RAY_PLANE, key) for key in ("limit", "lost"))
+    tasks = tuple(Task(Source("cow"), digest, RAY_PLANE, "") for digest in ("limit", "lost"))
+    cache.store(tasks[0].key, Prediction(2 * depth, 1.0, Outcome.SOLVER_LIMIT, 3))
+    cache.store(tasks[1].key, Prediction(depth * np.inf, 1.0, Outcome.NOT_FINITE, 3))
     found = score(Cell("row", "cow", "0.10", tasks), cache, lambda _: depth)
     assert found.made[0] == 0.0
     assert np.isnan(found.made[1])

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from benchmarks.accuracy.__main__ import TITLES, main
 from benchmarks.accuracy.experiments import MADE, PREPROCESSED
 from benchmarks.accuracy.formulation import PARTS
 from benchmarks.accuracy.inputs import Source
-from benchmarks.accuracy.predictions import Cache, Task, library_state
+from benchmarks.accuracy.predictions import Cache, Task, input_digest, library_state
 from benchmarks.accuracy.settings import Settings
 from benchmarks.published import known_remarks, published_tables
 from rayrelief import RayPlane
@@ -225,13 +226,15 @@ def test_processes_give_the_tables_of_a_thread(run, tmp_path, written, predicted
 
 def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
     cache = Cache(tmp_path / "predictions")
-    endless = RayPlane.published(100_000)  # far beyond the moment of asking
+    digest = input_digest(Source("cow").scene())
+    short = Task(Source("cow"), digest, RayPlane(), "")
+    endless = replace(short, method=RayPlane.published(100_000))  # beyond the moment of asking
     with workers.worker_pool(1) as pool:
-        first = pool.submit(workers.work, Task(Source("cow"), RayPlane(), "first"), cache)
-        pool.submit(workers.work, Task(Source("cow"), endless, "endless"), cache)
+        first = pool.submit(workers.work, short, cache)
+        pool.submit(workers.work, endless, cache)
         first.result()
-    assert cache.load("first") is not None
-    assert cache.load("endless") is None
+    assert cache.load(short.key) is not None
+    assert cache.load(endless.key) is None
 
 
 def test_progress_counts_and_tells_the_time_left(monkeypatch):

@@ -282,11 +282,12 @@ def test_exact_solves_need_few_iterations(data, given: int, taken: int) -> None:
     assert EXACT_SOLVER.rtol <= 1e-6
     method = rayrelief.RayPlane.published(given, jumps=False)
     sources = [Source("harvest", noise=Noise("outliers", 50.0, seed)) for seed in range(2)]
-    cell = Cell("row", "50 %", "0.10", tuple(Task(each, method, "key") for each in sources))
-    exact = solved_exactly(cell, "library")
+    tasks = tuple(Task(each, str(each), method, "library") for each in sources)
+    exact = solved_exactly(Cell("row", "50 %", "0.10", tasks))
     expected = replace(method, solver=EXACT_SOLVER, max_iterations=taken)
     assert [task.method for task in exact.tasks] == [expected] * 2
-    assert len({"key", *(task.key for task in exact.tasks)}) == 3
+    assert len({task.key for task in (*tasks, *exact.tasks)}) == 4
+    assert [task.source for task in exact.tasks] == sources
 
 
 def test_cells_of_a_table_are_varied_as_published_and_by_accurate_solves(data) -> None:
