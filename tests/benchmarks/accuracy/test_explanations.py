@@ -81,60 +81,67 @@ NAN = math.nan
 
 
 @pytest.mark.parametrize(
-    ("printed", "ours", "point", "turned", "rounded", "exact", "met", "verdict"),
+    ("explained", "met", "verdict"),
     [
-        ("0.50", 0.40, 0.497, 0.40, 0.40, 0.39, Met.POINT, f"{OTHER_POINT}: {CLOSE} (0.497)"),
-        ("0.50", 0.40, 0.39, 0.40, 0.40, 0.43, Met.SOLVER, f"{EXACT}: {CLOSE} (0.430)"),
         (
-            *("0.73", 0.91, 2.0, 0.6, 0.9, 2.0, Met.SPREAD),
+            explanation("0.50", 0.40, 0.497, 0.40, 0.40, 0.39),
+            Met.POINT,
+            f"{OTHER_POINT}: {CLOSE} (0.497)",
+        ),
+        (
+            explanation("0.50", 0.40, 0.39, 0.40, 0.40, 0.43),
+            Met.SOLVER,
+            f"{EXACT}: {CLOSE} (0.430)",
+        ),
+        (
+            explanation("0.73", 0.91, 2.0, 0.6, 0.9, 2.0),
+            Met.SPREAD,
             f"between {SOLVED} (0.600, 0.900, 2.000)",
         ),
         (
-            *("0.73", 0.91, 2.0, 0.8, 0.9, 2.0, Met.SPREAD),
+            explanation("0.73", 0.91, 2.0, 0.8, 0.9, 2.0),
+            Met.SPREAD,
             f"turned by 180 degrees, solved exactly: {CLOSE} (0.800)",
         ),
         (
-            *("4.83", 1.2, 4.9, 5.6, 0.9, 0.8, Met.POINT),
+            explanation("4.83", 1.2, 4.9, 5.6, 0.9, 0.8),
+            Met.POINT,
             f"{OTHER_POINT}: {CLOSE} (4.900); between {SOLVED} (0.800, 0.900, 5.600)",
         ),
         # Another solver is no perturbation: ours is not joined to what is solved otherwise.
         (
-            *("4.83", 1.215, 5.9, 5.9, 5.9, 5.9, Met.NOTHING),
+            explanation("4.83", 1.215, 5.9, 5.9, 5.9, 5.9),
+            Met.NOTHING,
             f"{GAVE} 5.900, 5.900, 5.900; the closest is {EXACT} (5.900)",
         ),
-        ("14.40", 1.52, 1.5, 1.4, 7.9, 1.4, Met.NOTHING, f"{GAVE} 1.400, 1.400, 7.900"),
         (
-            *("14.40", 1.52, 13.656, 1.6, 1.5, 1.4, Met.NOTHING),
+            explanation("14.40", 1.52, 1.5, 1.4, 7.9, 1.4),
+            Met.NOTHING,
+            f"{GAVE} 1.400, 1.400, 7.900",
+        ),
+        (
+            explanation("14.40", 1.52, 13.656, 1.6, 1.5, 1.4),
+            Met.NOTHING,
             f"{GAVE} 1.400, 1.500, 1.600; the closest is {OTHER_POINT} (13.656)",
         ),
-        ("<10^-2", 0.2, 0.05, 0.3, 0.3, 0.3, Met.POINT, f"{OTHER_POINT}: {CLOSE} (0.050)"),
-        ("0.50", 0.9, NAN, NAN, NAN, NAN, Met.NOTHING, f"{GAVE} -, -, -"),
         (
-            *("0.50", NAN, 0.9, 0.8, 0.9, 0.9, Met.NOTHING),
+            explanation("<10^-2", 0.2, 0.05, 0.3, 0.3, 0.3),
+            Met.POINT,
+            f"{OTHER_POINT}: {CLOSE} (0.050)",
+        ),
+        (explanation("0.50", 0.9, NAN, NAN, NAN, NAN), Met.NOTHING, f"{GAVE} -, -, -"),
+        (
+            explanation("0.50", NAN, 0.9, 0.8, 0.9, 0.9),
+            Met.NOTHING,
             f"{GAVE} 0.800, 0.900, 0.900; the closest is turned by 180 degrees, solved exactly "
             "(0.800)",
         ),
-        ("0.50", NAN, 0.52, 0.4, 0.6, NAN, Met.POINT, f"{OTHER_POINT}: {CLOSE} (0.520)"),
-    ],
-)
-def test_verdict_follows_the_numbers(
-    printed: str,
-    ours: float,
-    point: float,
-    turned: float,
-    rounded: float,
-    exact: float,
-    met: Met,
-    verdict: str,
-) -> None:
-    explained = explanation(printed, ours, point, turned, rounded, exact)
-    assert explained.verdict == verdict
-    assert explained.met is met
-
-
-@pytest.mark.parametrize(
-    ("explained", "met", "verdict"),
-    [
+        (
+            explanation("0.50", NAN, 0.52, 0.4, 0.6, NAN),
+            Met.POINT,
+            f"{OTHER_POINT}: {CLOSE} (0.520)",
+        ),
+        # Draws of noise are a spread too.
         (
             noisy("0.50", 0.3, 0.7, 0.8, exact=0.9),
             Met.DRAWS,
@@ -165,7 +172,7 @@ def test_verdict_follows_the_numbers(
         ),
     ],
 )
-def test_draws_of_noise_are_a_spread_too(explained: Explanation, met: Met, verdict: str) -> None:
+def test_verdict_follows_the_numbers(explained: Explanation, met: Met, verdict: str) -> None:
     assert explained.verdict == verdict
     assert explained.met is met
 
