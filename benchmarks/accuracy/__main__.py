@@ -1,6 +1,7 @@
 """``make paper``: every table of the paper, our number beside the printed one, and its figures.
 
-RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy [TABLE ...] [--principal-point paper]
+RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy [TABLE ...]
+RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy --principal-point both [TABLE ...]
 RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy --spread [TABLE ...]
 """
 
@@ -42,9 +43,17 @@ from benchmarks.accuracy.formulation import formulation_sheets
 from benchmarks.accuracy.inputs import NoiseKind, moved
 from benchmarks.accuracy.lens import lens_cells, lens_sheet
 from benchmarks.accuracy.page import Page
+from benchmarks.accuracy.perturbations import PERTURBATIONS
+from benchmarks.accuracy.perturbed import cells_over
+from benchmarks.accuracy.points import BOTH, POINTS, points_sheet, points_summary
 from benchmarks.accuracy.predictions import Cache, library_state
-from benchmarks.accuracy.settings import PRINCIPAL_POINTS, PUBLISHED_ITERATIONS, Settings
-from benchmarks.accuracy.spread import spread_cells, spread_sheet, spread_summary
+from benchmarks.accuracy.settings import (
+    PRINCIPAL_POINTS,
+    PUBLISHED_ITERATIONS,
+    PrincipalPoint,
+    Settings,
+)
+from benchmarks.accuracy.spread import spread_sheet, spread_summary
 from benchmarks.accuracy.tables import Sheet, made_sheet, summary
 from benchmarks.accuracy.workers import predict_missing
 from benchmarks.diligent import truth
@@ -72,12 +81,15 @@ TITLES = {
 def main(arguments: list[str]) -> int:
     """Predict what is missing, then score; 1 if a limit is missed, 130 after an interruption."""
     options = parser().parse_args(arguments)
-    suite = SPREAD if options.spread else PAPER
-    unknown, known = sorted(set(options.tables) - set(suite.experiments)), suite.experiments
-    if unknown:
-        raise SystemExit(f"unknown tables {', '.join(unknown)}; there are {', '.join(known)}")
-    chosen = [table for table in known if table in options.tables]
-    settings = Settings(options.objects, options.iterations, options.principal_point)
+    both = options.principal_point == BOTH
+    if both and options.spread:
+        raise SystemExit(f"--spread perturbs one principal point: {' or '.join(PRINCIPAL_POINTS)}")
+    suite = SPREAD if options.spread else BOTH_POINTS if both else PAPER
+    chosen = suite.chosen(options.tables)
+    point: PrincipalPoint = (
+        "file" if both else options.principal_point
+    )  # both begin with that of the file
+    settings = Settings(options.objects, options.iterations, point)
     try:
         return run(suite, chosen, settings, options.workers, options.output)
     except UnavailableError as error:
@@ -132,6 +144,16 @@ class Suite:
     options: tuple[str, ...]
     experiments: Mapping[str, Experiment]
     summary: Callable[[Run, Sequence[Sheet], str], Table | None]
+
+    def chosen(self, tables: Sequence[str]) -> list[str]:
+        """Tables that are named, in the order of the experiments."""
+        unknown = sorted(set(tables) - set(self.experiments))
+        if unknown:
+            these = " ".join(["tables", *(f"with {option}" for option in self.options)])
+            raise SystemExit(
+                f"unknown {these}: {', '.join(unknown)}; there are {', '.join(self.experiments)}"
+            )
+        return [table for table in self.experiments if table in tables]
 
 
 def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folder: Path) -> int:
@@ -252,12 +274,21 @@ def _figure_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
 
 
 def _spread_cells(table: str, this: Run) -> Iterable[Cell]:
-    return spread_cells(table, this.scenes, this.settings, this.library)
+    return cells_over(PERTURBATIONS, table, this.scenes, this.settings, this.library)
 
 
 def _spread_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
     command = this.settings.command(*SPREAD.options, table)
     yield spread_sheet(table, command, cells, this.cache, this.scenes, this.settings)
+
+
+def _point_cells(table: str, this: Run) -> Iterable[Cell]:
+    return cells_over(POINTS, table, this.scenes, this.settings, this.library)
+
+
+def _point_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
+    command = this.settings.command(*BOTH_POINTS.options, table)
+    yield points_sheet(table, command, cells, this.cache, this.scenes, this.settings)
 
 
 def _summary(this: Run, sheets: Sequence[Sheet], command: str) -> Table | None:
@@ -285,6 +316,12 @@ SPREAD = Suite(
     },
     lambda this, sheets, command: spread_summary(sheets, command),
 )
+BOTH_POINTS = Suite(
+    "paper-points",
+    (f"--principal-point {BOTH}",),
+    {each: Experiment(partial(_point_cells, each), partial(_point_sheets, each)) for each in MADE},
+    lambda this, sheets, command: points_summary(sheets, command),
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -303,9 +340,10 @@ def parser() -> argparse.ArgumentParser:
     )
     known.add_argument(
         "--principal-point",
-        choices=PRINCIPAL_POINTS,
+        choices=(*PRINCIPAL_POINTS, BOTH),
         default="file",
-        help="that of K.txt (default), or the one that some rows of the paper fit",
+        help="that of K.txt (default), the one that some rows of the paper fit, "
+        "or tables of MADE with both",
     )
     known.add_argument("--workers", type=count, default=2, help="processes of one thread each")
     known.add_argument("--output", type=Path, default=RESULTS, help="for tables and predictions")

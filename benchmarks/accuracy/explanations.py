@@ -18,9 +18,9 @@ from benchmarks.accuracy.experiments import (
 )
 from benchmarks.accuracy.inputs import PAPER_SHIFT, MapSource
 from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
+from benchmarks.accuracy.perturbed import perturbed_cells, perturbed_truths
 from benchmarks.accuracy.predictions import Cache
 from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
-from benchmarks.accuracy.spread import perturbed_cells, perturbed_truths
 from benchmarks.accuracy.tables import (
     MM,
     ONCE,
@@ -215,7 +215,8 @@ def sheet_of_explanations(title: str, command: str, explained: Sequence[Explanat
     head = ("table", "row", "column", "printed", "ours", *VARIATIONS, "verdict", "remark")
     notes = (
         f"All cells whose number is not {CLOSE} of the print; MADE in mm.",
-        f"{OTHER_POINT}: as published; that of the paper is {PAPER_SHIFT} pixels below K.txt's.",
+        f"{OTHER_POINT}: as published; that of the paper is {PAPER_SHIFT} pixels below K.txt's. "
+        "Of all cells: `python -m benchmarks.accuracy --principal-point both`.",
         f"{EXACT}: to {EXACT_SOLVER.rtol:g} by multigrid, at most {EXACT_ITERATIONS} iterations; "
         "maps that are turned, or rounded anew, are solved so too.",
         "How far such maps move the published schedule: `python -m benchmarks.accuracy --spread`.",

@@ -5,69 +5,19 @@ Some objects change with the slightest perturbation of the input: there one run 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-import numpy as np
-
 import rayrelief
-from benchmarks.accuracy.experiments import Cell, made_cells
-from benchmarks.accuracy.inputs import MapSource, Source
-from benchmarks.accuracy.perturbations import PERTURBATIONS, Perturbation
+from benchmarks.accuracy.experiments import Cell
+from benchmarks.accuracy.perturbations import PERTURBATIONS, UNPERTURBED
+from benchmarks.accuracy.perturbed import perturbed_truths
 from benchmarks.accuracy.predictions import Cache
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import MM, WITHIN, Scored, Sheet, score
-from benchmarks.diligent import truth
+from benchmarks.accuracy.tables import MM, WITHIN, Scored, Sheet, grid, score
 from benchmarks.report import Column, Table
-from rayrelief.conventions import FloatArray
 
-Truths = Mapping[MapSource, FloatArray]
-
-
-def spread_cells(
-    table: str, scenes: Mapping[str, rayrelief.Scene], settings: Settings, library: str
-) -> list[Cell]:
-    """Cells of a table that have a number of ours, with one task for each perturbation."""
-    alike = zip(
-        *(perturbed_cells(table, scenes, each, settings, library) for each in PERTURBATIONS),
-        strict=True,
-    )
-    return [joined(cells) for cells in alike if cells[0].tasks]
-
-
-def perturbed_cells(
-    table: str,
-    scenes: Mapping[str, rayrelief.Scene],
-    perturbation: Perturbation,
-    settings: Settings,
-    library: str,
-) -> Iterator[Cell]:
-    """Cells of a table on perturbed scenes."""
-    changed = {name: perturbation.applied_to(scene) for name, scene in scenes.items()}
-    for cell in made_cells(table, changed, settings, library):
-        source = Source(cell.column, settings.principal_point, perturbation=perturbation)
-        yield replace(cell, tasks=tuple(replace(task, source=source) for task in cell.tasks))
-
-
-def joined(cells: Sequence[Cell]) -> Cell:
-    """One cell with the tasks of all."""
-    return replace(cells[0], tasks=tuple(chain.from_iterable(cell.tasks for cell in cells)))
-
-
-def perturbed_truths(
-    scenes: Mapping[str, rayrelief.Scene],
-    perturbations: Iterable[Perturbation],
-    settings: Settings,
-) -> Truths:
-    """True depths of perturbed scenes, turned as these are."""
-    return {
-        Source(name, settings.principal_point, perturbation=each): np.rot90(
-            truth(scene), each.quarter_turns
-        )
-        for each in perturbations
-        for name, scene in scenes.items()
-    }
+AS_IT_IS = PERTURBATIONS.index(UNPERTURBED)  # where its error stands
 
 
 def spread_sheet(
@@ -86,15 +36,13 @@ def spread_sheet(
 
 def sheet_of_spreads(name: str, command: str, scored: Sequence[Scored]) -> Sheet:
     """Rows and columns in the order of what was scored."""
-    at = {(each.row, each.column): spread_text(each) for each in scored}
-    rows = dict.fromkeys(each.row for each in scored)
-    columns = dict.fromkeys(each.column for each in scored)
+    columns, rows = grid(scored, spread_text)
     names = [each.name for each in PERTURBATIONS]
     table = Table(
         f"{name} over {len(names)} inputs: MADE in mm, median (least to greatest) / printed",
         command,
-        (Column("row"), *map(Column, columns)),
-        tuple((row, *(at[row, column] for column in columns)) for row in rows),
+        columns,
+        rows,
         notes=(
             f"The inputs: {', '.join(names)}.",
             "A printed number in bold lies within the spread, rounded to its last digit.",
@@ -132,14 +80,9 @@ def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
                 sum(each.print_within for each in off),
             )
             for name, group in groups.items()
-            for off in [[each for each in group if not as_it_is(each).agrees]]
+            for off in [[each for each in group if not each.only(AS_IT_IS).agrees]]
         ),
     )
-
-
-def as_it_is(each: Scored) -> Scored:
-    """The cell without its perturbed inputs."""
-    return replace(each, made=each.made[:1])
 
 
 def spread_text(each: Scored) -> str:

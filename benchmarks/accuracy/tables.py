@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from benchmarks.accuracy.experiments import MADE, Cell, Limits
 from benchmarks.accuracy.inputs import MapSource
 from benchmarks.accuracy.predictions import Cache, Task
 from benchmarks.diligent import STEADY, truth
-from benchmarks.report import Check, Column, Table
+from benchmarks.report import Check, Column, Row, Table
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
@@ -63,6 +63,10 @@ class Scored:
         low, median, high = (MM.show(value) for value in self.quartiles)
         spread = f" ({low} to {high})" if len(self.made) > 1 else ""
         return f"{median}{spread} / {self.printed}"
+
+    def only(self, index: int) -> Scored:
+        """The same cell with one of its errors alone."""
+        return replace(self, made=(self.made[index],))
 
     @property
     def compares(self) -> bool:
@@ -166,14 +170,12 @@ def sheet_of(
     name: str, title: str, command: str, scored: Sequence[Scored], limits: Limits
 ) -> Sheet:
     """Rows and columns in the order of what was scored, and what is held to limits."""
-    at = {(each.row, each.column): each.text for each in scored}
-    rows = dict.fromkeys(each.row for each in scored)
-    columns = dict.fromkeys(each.column for each in scored)
+    columns, rows = grid(scored, lambda each: each.text)
     table = Table(
         title,
         command,
-        (Column("row"), *(Column(column) for column in columns)),
-        tuple((row, *(at[row, column] for column in columns)) for row in rows),
+        columns,
+        rows,
         notes=tuple(
             f"{each.row}, {each.column}: {failure}" for each in scored for failure in each.failures
         ),
@@ -181,6 +183,17 @@ def sheet_of(
     )
     head = ("row", "column", "printed", "ours", "lower_quartile", "upper_quartile")
     return Sheet(name, table, (head, *map(_record, scored)), tuple(scored))
+
+
+def grid(
+    scored: Sequence[Scored], text: Callable[[Scored], str]
+) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
+    """Columns and rows of a table in the order of what was scored."""
+    at = {(each.row, each.column): text(each) for each in scored}
+    rows = dict.fromkeys(each.row for each in scored)
+    columns = dict.fromkeys(each.column for each in scored)
+    lines = tuple((row, *(at[row, column] for column in columns)) for row in rows)
+    return (Column("row"), *map(Column, columns)), lines
 
 
 def held_to(limits: Limits, scored: Iterable[Scored]) -> Iterator[Check]:
@@ -194,14 +207,11 @@ def held_to(limits: Limits, scored: Iterable[Scored]) -> Iterator[Check]:
 
 def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Table | None:
     """Share of the cells close to the print, table by table and over all; None without any."""
-    groups = {sheet.name: [each for each in sheet.scored if each.compares] for sheet in sheets}
-    groups = {name: group for name, group in groups.items() if group}
+    groups = stable_groups(sheets)
     if not groups:
         return None
     whole = {sheet.name: {each.column for each in sheet.scored} >= set(STEADY) for sheet in sheets}
-    every = [each for group in groups.values() for each in group]
-    objects = {each.column for each in every}
-    groups |= {ALL: every, ONCE: each_setting_once(every, lambda each: each)}
+    objects = {each.column for each in groups[ALL]}
     rows = {
         name: (name, len(group), printed, close, close / len(group))
         for name, group in groups.items()
@@ -228,6 +238,16 @@ def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Tabl
         ),
         checks=tuple(checks),
     )
+
+
+def stable_groups(sheets: Sequence[Sheet]) -> dict[str, list[Scored]]:
+    """Cells of stable objects that have both numbers, by table and over all; none without any."""
+    found = {sheet.name: [each for each in sheet.scored if each.compares] for sheet in sheets}
+    groups = {name: group for name, group in found.items() if group}
+    every = [each for group in groups.values() for each in group]
+    if every:
+        groups |= {ALL: every, ONCE: each_setting_once(every, lambda each: each)}
+    return groups
 
 
 def each_setting_once(cells: Sequence[T], scored: Callable[[T], Scored]) -> list[T]:

@@ -295,14 +295,14 @@ def test_workers_have_one_thread_and_leave_the_keys_to_their_parent(tmp_path, mo
 def test_what_is_not_known_is_refused_in_one_line(data, results):
     with pytest.raises(SystemExit) as refusal:
         main(["made", "table7", "--output", str(results)])
-    assert str(refusal.value) == f"unknown tables table7; there are {', '.join(TITLES)}"
+    assert str(refusal.value) == f"unknown tables: table7; there are {', '.join(TITLES)}"
     assert not results.exists()
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("table7",), "unknown tables table7; there are "),
+        (("table7",), "unknown tables: table7; there are "),
         (("made", "--objects", "sheep"), "unknown objects ['sheep']; there are bear, "),
         (("--iterations", "few"), "error: argument --iterations: few is no number from 1 upwards"),
         (("--workers", "0"), "error: argument --workers: 0 is no number from 1 upwards"),

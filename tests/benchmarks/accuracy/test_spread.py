@@ -24,13 +24,9 @@ from benchmarks.accuracy.perturbations import (
     quarter_turned,
     with_rounding_noise,
 )
+from benchmarks.accuracy.perturbed import perturbed_truths
 from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.spread import (
-    perturbed_truths,
-    sheet_of_spreads,
-    spread_summary,
-    spread_text,
-)
+from benchmarks.accuracy.spread import sheet_of_spreads, spread_summary, spread_text
 from benchmarks.accuracy.tables import Scored, printed_range
 from benchmarks.diligent import shifted
 from rayrelief.evaluation.metrics import depth_errors
@@ -263,4 +259,6 @@ def test_rows_without_a_number_of_ours_have_no_spread(run, results, written, pre
 def test_table_without_spread_is_refused(run) -> None:
     with pytest.raises(SystemExit) as refusal:
         run("--spread", "outliers")
-    assert str(refusal.value) == f"unknown tables outliers; there are {', '.join(MADE)}"
+    assert (
+        str(refusal.value) == f"unknown tables with --spread: outliers; there are {', '.join(MADE)}"
+    )
