@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rayrelief.io.atomic import atomic_write
+
 Cell = str | float | None
 Row = tuple[Cell, ...]
 
@@ -161,9 +163,15 @@ class Report:
     def write(self, folder: Path, stem: str) -> None:
         """Write stem.md and stem.json into a folder, which is created if need be."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{stem}.md").write_text(self.to_markdown(), encoding="utf-8")
+        write_text(folder / f"{stem}.md", self.to_markdown())
         text = json.dumps(self.to_json(), indent=1, allow_nan=False)
-        (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
+        write_text(folder / f"{stem}.json", text + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def missed(tables: Iterable[Table]) -> list[Check]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.accuracy.tables import write_text
-from benchmarks.report import Table
+from benchmarks.report import Table, write_text
 
 
 @dataclass

@@ -17,11 +17,10 @@ from benchmarks.accuracy.experiments import MADE, Cell, Limits
 from benchmarks.accuracy.inputs import MapSource
 from benchmarks.accuracy.predictions import Cache, Task
 from benchmarks.diligent import STEADY, truth
-from benchmarks.report import Check, Column, Row, Table
+from benchmarks.report import Check, Column, Row, Table, write_text
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
-from rayrelief.io.atomic import atomic_write
 
 WITHIN = 0.08  # mm
 LEAST_SHARE = 0.85  # of the cells of stable objects within
@@ -254,12 +253,6 @@ def each_setting_once(cells: Sequence[T], scored: Callable[[T], Scored]) -> list
     """The first of those cells whose predictions are the same."""
     found = {(scored(each).column, scored(each).setting): each for each in reversed(cells)}
     return list(found.values())
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _record(each: Scored) -> tuple[str, ...]:
