@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import __main__ as accuracy
-from benchmarks.accuracy import lens, tables, workers
-from benchmarks.accuracy.__main__ import TITLES, main
+from benchmarks.accuracy import lens, suites, tables, workers
+from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.experiments import MADE, PREPROCESSED
 from benchmarks.accuracy.formulation import PARTS
 from benchmarks.accuracy.inputs import Source
 from benchmarks.accuracy.predictions import Cache, Task, input_digest, library_state
 from benchmarks.accuracy.settings import Settings
+from benchmarks.accuracy.suites import TITLES
 from benchmarks.published import known_remarks, published_tables
 from rayrelief import RayPlane
 
@@ -111,7 +111,7 @@ def test_interrupted_run_leaves_the_finished_page_alone(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(accuracy, "summary", interrupt)
+        patch.setattr(suites, "summary", interrupt)
         assert run("gamma", "midpoint") == 130
     begun = written(results)
     assert page not in begun
@@ -121,7 +121,7 @@ def test_interrupted_run_leaves_the_finished_page_alone(
     assert unfinished not in finished
     assert finished[page].startswith(begun[unfinished].rstrip())
     with monkeypatch.context() as patch:
-        patch.setattr(accuracy, "summary", interrupt)
+        patch.setattr(suites, "summary", interrupt)
         assert run("gamma", "midpoint") == 130
     assert written(results)[page] == finished[page]
 
@@ -154,7 +154,7 @@ def test_run_of_a_batch_job_that_ends_says_how_to_go_on(data, results):
 
 def test_missed_limits_are_told(run, results, predicted, monkeypatch, capsys):
     limits = {"gamma": {"full_full": {"cow": (1e9, 2e9), "bear": (0, 1e9)}}}
-    monkeypatch.setattr(accuracy, "limits_of", lambda table, _: limits.get(table, {}))
+    monkeypatch.setattr(suites, "limits_of", lambda table, _: limits.get(table, {}))
     assert run("gamma", "midpoint") == 1
     *_, head, line = capsys.readouterr().out.splitlines()
     assert head == "limits that are missed:"
@@ -164,7 +164,7 @@ def test_missed_limits_are_told(run, results, predicted, monkeypatch, capsys):
 
 def test_share_of_cells_that_come_out_is_held_to_its_limit(run, predicted, monkeypatch, capsys):
     monkeypatch.setattr(Settings, "held_to_limits", property(lambda _: True))
-    monkeypatch.setattr(accuracy, "limits_of", lambda *_: {})
+    monkeypatch.setattr(suites, "limits_of", lambda *_: {})
     monkeypatch.setattr(tables, "LEAST_SHARE", 1.01)
     assert run(*MADE) == 1
     line = capsys.readouterr().out.splitlines()[-1]
