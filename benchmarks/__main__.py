@@ -40,9 +40,9 @@ def main(arguments: list[str]) -> int:
     for part in options.parts or PARTS:
         try:
             run_part(part, settings, report)
+            report.write(options.output, stem)  # after each part: a long run may be interrupted
         except RayreliefError as error:
             raise SystemExit(f"error: {error}") from error
-        report.write(options.output, stem)  # after each part: a long run may be interrupted
     progress(f"written to {options.output / stem}.md and .json")
     return exit_code(report.tables)
 

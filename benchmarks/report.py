@@ -162,7 +162,6 @@ class Report:
 
     def write(self, folder: Path, stem: str) -> None:
         """Write stem.md and stem.json into a folder, which is created if need be."""
-        folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / f"{stem}.md", self.to_markdown())
         text = json.dumps(self.to_json(), indent=1, allow_nan=False)
         write_text(folder / f"{stem}.json", text + "\n")

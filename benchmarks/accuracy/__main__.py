@@ -17,9 +17,9 @@ from pathlib import Path
 import rayrelief
 from benchmarks.accuracy.experiments import MADE, Cell
 from benchmarks.accuracy.page import Page
-from benchmarks.accuracy.points import BOTH
 from benchmarks.accuracy.predictions import Cache, library_state
 from benchmarks.accuracy.settings import (
+    BOTH,
     PRINCIPAL_POINTS,
     PUBLISHED_ITERATIONS,
     PrincipalPoint,
@@ -78,7 +78,7 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
     command = settings.command(*suite.options, *chosen)
     page = Page(
         folder / f"{settings.file_stem(suite.prefix, *named)}.md",
-        f"# The tables of the paper\n\n`{command}`, rayrelief {this.library}",
+        f"# {suite.title}\n\n`{command}`, rayrelief {this.library}",
         skipped,
     )
     sheets: list[Sheet] = []
@@ -91,7 +91,8 @@ def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folde
                 sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
     close = suite.summary(this, sheets, command)
     if close is not None:
-        page.add(close.noting(*settings.remarks))
+        page.add(close.table.noting(*settings.remarks))
+        close.write_csv(folder, settings.file_stem(suite.prefix, close.name, *named))
     page.finish()
     progress(f"written to {page.path}, and a .csv for each table")
     return exit_code(page.tables)

@@ -25,7 +25,7 @@ MEASURES: tuple[MidpointMeasure, ...] = ("incidence", "normal_z", "both")
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One printed number, and the tasks that ours comes from: none, one, or one for each seed."""
+    """One printed number, and the tasks that ours comes from: none, one, or one for each input."""
 
     row: str
     column: str

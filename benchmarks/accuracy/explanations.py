@@ -16,11 +16,11 @@ from benchmarks.accuracy.experiments import (
     made_cells,
     noise_cells,
 )
-from benchmarks.accuracy.inputs import PAPER_SHIFT, MapSource
+from benchmarks.accuracy.inputs import PAPER_SHIFT, TO_PAPER, MapSource
 from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
 from benchmarks.accuracy.perturbed import perturbed_cells, perturbed_truths
 from benchmarks.accuracy.predictions import Cache
-from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
+from benchmarks.accuracy.settings import BOTH, PUBLISHED_ITERATIONS, Settings
 from benchmarks.accuracy.tables import (
     MM,
     ONCE,
@@ -94,7 +94,7 @@ def explanations(
                 failures=tuple(
                     f"{' '.join(place)}, {name}: {cause}"
                     for name, each in found.items()
-                    for cause in each.failures
+                    for cause in each.failures.values()
                 ),
             )
         )
@@ -154,8 +154,9 @@ def perturbations_of(settings: Settings) -> tuple[Perturbation, ...]:
 
 def other_point(settings: Settings) -> Perturbation:
     """From the principal point of the settings to the one that they do not take."""
-    way = 1.0 if settings.principal_point == "file" else -1.0
-    return Perturbation(OTHER_POINT, shift=(0.0, way * PAPER_SHIFT))
+    u, v = TO_PAPER.shift
+    there = settings.principal_point == "paper"
+    return Perturbation(OTHER_POINT, shift=(-u, -v) if there else (u, v))
 
 
 def solved_exactly(cell: Cell) -> Cell:
@@ -210,22 +211,26 @@ def remark_on(prints: Sequence[Print], name: str, known: Mapping[str, str]) -> s
     return next((known[key] for key in keys if key in known), "")
 
 
-def sheet_of_explanations(title: str, command: str, explained: Sequence[Explanation]) -> Sheet:
+def sheet_of_explanations(
+    title: str, settings: Settings, explained: Sequence[Explanation]
+) -> Sheet:
     """One line for each cell."""
+    spread = settings.command("--spread")
+    both = replace(settings, principal_point="file").command(f"--principal-point {BOTH}")
     head = ("table", "row", "column", "printed", "ours", *VARIATIONS, "verdict", "remark")
     notes = (
         f"All cells whose number is not {CLOSE} of the print; MADE in mm.",
         f"{OTHER_POINT}: as published; that of the paper is {PAPER_SHIFT} pixels below K.txt's. "
-        "Of all cells: `python -m benchmarks.accuracy --principal-point both`.",
+        f"Of all cells: `{both}`.",
         f"{EXACT}: to {EXACT_SOLVER.rtol:g} by multigrid, at most {EXACT_ITERATIONS} iterations; "
         "maps that are turned, or rounded anew, are solved so too.",
-        "How far such maps move the published schedule: `python -m benchmarks.accuracy --spread`.",
+        f"How far such maps move the published schedule: `{spread}`.",
         "Under noise ours is the median over the draws; the first one, as published, is varied.",
         f"{KNOWN}: the jumps of the true depth are given, as in the last row of Table 2.",
         *(failure for each in explained for failure in each.failures),
     )
     rows = tuple(_line(each, MM) for each in explained)
-    table = Table(title, command, tuple(map(Column, head)), rows, notes)
+    table = Table(title, settings.command("explain"), tuple(map(Column, head)), rows, notes)
     return Sheet("explain", table, (head, *(_line(each, PRECISE) for each in explained)))
 
 
@@ -240,8 +245,7 @@ def sheet_of_verdicts(command: str, explained: Sequence[Explanation]) -> Sheet:
     table = Table(
         "Cells that are off the print, and what meets it", command, columns, tuple(rows), notes
     )
-    head = tuple(column.name for column in columns)
-    return Sheet("explain-verdicts", table, (head, *(tuple(map(str, row)) for row in rows)))
+    return Sheet.of_table("explain-verdicts", table)
 
 
 def groups_of(explained: Iterable[Explanation]) -> dict[str, list[Explanation]]:

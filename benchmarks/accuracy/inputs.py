@@ -11,11 +11,11 @@ import rayrelief
 from benchmarks import diligent
 from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
 from benchmarks.accuracy.settings import PrincipalPoint
-from benchmarks.diligent import shifted
 from rayrelief.synthetic.perturb import with_outliers, with_rotation_noise
 
 NoiseKind = Literal["outliers", "rotations"]
 PAPER_SHIFT = 0.75  # pixels in v: the paper's 255.875 against the 255.125 of K.txt
+TO_PAPER = Perturbation("the paper's principal point", shift=(0.0, PAPER_SHIFT))
 
 
 @dataclass(frozen=True)
@@ -68,4 +68,4 @@ class Source:
 
 def moved(scene: rayrelief.Scene) -> rayrelief.Scene:
     """Scene with the paper's principal point."""
-    return shifted(scene, 0.0, PAPER_SHIFT)
+    return TO_PAPER.applied_to(scene)

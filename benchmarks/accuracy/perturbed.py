@@ -1,4 +1,4 @@
-"""Cells of the tables of MADE on perturbed inputs, and the true depths of these."""
+"""Cells of the tables of MADE on perturbed inputs, and their scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import rayrelief
 from benchmarks.accuracy.experiments import Cell, made_cells
 from benchmarks.accuracy.inputs import MapSource, Source
 from benchmarks.accuracy.perturbations import Perturbation
+from benchmarks.accuracy.predictions import Cache
 from benchmarks.accuracy.settings import Settings
+from benchmarks.accuracy.tables import Scored, score
 from benchmarks.diligent import truth
 from rayrelief.conventions import FloatArray
 
@@ -49,6 +51,18 @@ def perturbed_cells(
 def joined(cells: Sequence[Cell]) -> Cell:
     """One cell with the tasks of all."""
     return replace(cells[0], tasks=tuple(chain.from_iterable(cell.tasks for cell in cells)))
+
+
+def scored_over(
+    perturbations: Sequence[Perturbation],
+    cells: Iterable[Cell],
+    cache: Cache,
+    scenes: Mapping[str, rayrelief.Scene],
+    settings: Settings,
+) -> list[Scored]:
+    """Scores of such cells, from the cache: one error for each perturbation."""
+    truths = perturbed_truths(scenes, perturbations, settings)
+    return [score(cell, cache, truths.__getitem__) for cell in cells]
 
 
 def perturbed_truths(

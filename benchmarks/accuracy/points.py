@@ -5,65 +5,47 @@ Some rows of the paper fit one of them and some the other: beside each other the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
-import rayrelief
-from benchmarks.accuracy.experiments import Cell
-from benchmarks.accuracy.inputs import PAPER_SHIFT
-from benchmarks.accuracy.perturbations import UNPERTURBED, Perturbation
-from benchmarks.accuracy.perturbed import perturbed_truths
-from benchmarks.accuracy.predictions import Cache
-from benchmarks.accuracy.settings import Settings
+from benchmarks.accuracy.inputs import PAPER_SHIFT, TO_PAPER
+from benchmarks.accuracy.perturbations import UNPERTURBED
 from benchmarks.accuracy.tables import (
     MM,
+    WHAT_COUNTS,
     WITHIN,
     Scored,
     Sheet,
-    grid,
-    printed_number,
-    score,
+    by_row,
+    distance,
+    notes_on_failures,
     stable_groups,
 )
 from benchmarks.report import Column, Row, Table
 
-BOTH = "both"
-POINTS = (UNPERTURBED, Perturbation("the paper's", shift=(0.0, PAPER_SHIFT)))
-FILE, PAPER = range(len(POINTS))  # where the errors of a cell stand
-
-
-def points_sheet(
-    table: str,
-    command: str,
-    cells: Iterable[Cell],
-    cache: Cache,
-    scenes: Mapping[str, rayrelief.Scene],
-    settings: Settings,
-) -> Sheet:
-    """Both errors of all cells."""
-    truths = perturbed_truths(scenes, POINTS, settings)
-    return sheet_of_points(
-        table, command, [score(cell, cache, truths.__getitem__) for cell in cells]
-    )
+POINTS = (UNPERTURBED, TO_PAPER)
+NAMES = ("K.txt", "paper")
+FROM_FILE, FROM_PAPER = range(len(POINTS))  # where the errors of a cell stand
 
 
 def sheet_of_points(name: str, command: str, scored: Sequence[Scored]) -> Sheet:
     """Rows and columns in the order of what was scored."""
-    columns, rows = grid(scored, points_text)
+    columns, rows = by_row(scored, points_text)
     table = Table(
-        f"{name} with the principal points of K.txt / of the paper / printed: MADE in mm",
+        f"{name}: MADE in mm with the principal point of {' / of '.join(NAMES)} / printed",
         command,
         columns,
         rows,
         notes=(
-            "An error in bold comes out as printed.",
-            *(f"{each.row}, {each.column}: {why}" for each in scored for why in each.failures),
+            f"The principal point of the paper is {PAPER_SHIFT} pixels below that of K.txt.",
+            "An error in bold comes out as printed, before it is rounded here.",
+            *notes_on_failures(scored, NAMES),
         ),
     )
     records = (
         (each.row, each.column, each.printed, *(f"{made:.6g}" for made in each.made))
         for each in scored
     )
-    head = ("row", "column", "printed", "file", "paper")
+    head = ("row", "column", "printed", *NAMES)
     return Sheet(name, table, (head, *records), tuple(scored))
 
 
@@ -71,54 +53,40 @@ def points_text(each: Scored) -> str:
     """Error with the point of K.txt / with the paper's / printed."""
     shown = (
         f"**{MM.show(one.median)}**" if one.print_within else MM.show(one.median)
-        for one in (each.only(FILE), each.only(PAPER))
+        for one in (each.only(FROM_FILE), each.only(FROM_PAPER))
     )
     return " / ".join([*shown, each.printed])
 
 
-def points_summary(sheets: Sequence[Sheet], command: str) -> Table | None:
+def points_summary(sheets: Sequence[Sheet], command: str) -> Sheet | None:
     """How many cells of stable objects each of the points brings close; None without any."""
     groups = stable_groups(sheets)
     if not groups:
         return None
-    of_point = (("as printed", "d"), ("within", "d"), ("share", ".1%"))
+    of_point = (("as printed", "d"), ("within", "d"), ("share", ".1%"), ("closer", "d"))
     columns = (
         Column("table"),
         Column("cells", "d"),
-        *(
-            Column(f"{point}: {what}", how)
-            for point in ("K.txt", "paper")
-            for what, how in of_point
-        ),
-        Column("K.txt: within, not as printed", "d"),
-        Column("of these the paper's is closer", "d"),
-        Column("as printed", "d"),
-        Column("not within", "d"),
+        *(Column(f"{name}: {what}", how) for name in NAMES for what, how in of_point),
     )
-    return Table(
+    table = Table(
         f"Cells of stable objects within {WITHIN} mm of the print, with either principal point",
         command,
         columns,
-        tuple(_counts(name, cells) for name, cells in groups.items()),
+        tuple(
+            (name, len(cells), *_counts(cells, FROM_FILE), *_counts(cells, FROM_PAPER))
+            for name, cells in groups.items()
+        ),
+        notes=("closer: than with the other point.", *WHAT_COUNTS),
     )
+    return Sheet.of_table("summary", table)
 
 
-def _counts(name: str, cells: Sequence[Scored]) -> Row:
-    row: list[str | float] = [name, len(cells)]
-    for point in (FILE, PAPER):
-        found = [each.only(point) for each in cells]
-        close = sum(each.agrees for each in found)
-        row += [sum(each.print_within for each in found), close, close / len(cells)]
-    near = [each for each in cells if each.only(FILE).agrees and not each.only(FILE).print_within]
-    paper = [each.only(PAPER) for each in near]
-    row += [
-        len(near),
-        sum(_distance(each, PAPER) < _distance(each, FILE) for each in near),
-        sum(each.print_within for each in paper),
-        sum(not each.agrees for each in paper),
-    ]
-    return tuple(row)
-
-
-def _distance(each: Scored, point: int) -> float:
-    return abs(each.made[point] - printed_number(each.printed))
+def _counts(cells: Sequence[Scored], point: int) -> Row:
+    found = [each.only(point) for each in cells]
+    close = sum(each.agrees for each in found)
+    closer = sum(
+        distance(each.made[point], each.printed) < distance(each.made[1 - point], each.printed)
+        for each in cells
+    )
+    return sum(each.print_within for each in found), close, close / len(cells), closer

@@ -9,6 +9,7 @@ from benchmarks.settings import options_of
 
 PrincipalPoint = Literal["file", "paper"]
 PRINCIPAL_POINTS: tuple[str, ...] = get_args(PrincipalPoint)
+BOTH = "both"  # of them, beside each other
 PUBLISHED_ITERATIONS = 1200
 
 
@@ -35,9 +36,9 @@ class Settings:
         """Whether errors have limits: those are of full schedules with the point of K.txt."""
         return self.iterations == PUBLISHED_ITERATIONS and self.principal_point == "file"
 
-    def command(self, *tables: str) -> str:
-        """What to type for these tables with these settings."""
-        return " ".join(["python -m benchmarks.accuracy", *tables, *options_of(self)])
+    def command(self, *words: str) -> str:
+        """What to type for tables and other options with these settings."""
+        return " ".join(["python -m benchmarks.accuracy", *words, *options_of(self)])
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -5,38 +5,19 @@ Some objects change with the slightest perturbation of the input: there one run 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
-import rayrelief
-from benchmarks.accuracy.experiments import Cell
 from benchmarks.accuracy.perturbations import PERTURBATIONS, UNPERTURBED
-from benchmarks.accuracy.perturbed import perturbed_truths
-from benchmarks.accuracy.predictions import Cache
-from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import MM, WITHIN, Scored, Sheet, grid, score
+from benchmarks.accuracy.tables import MM, WITHIN, Scored, Sheet, by_row, notes_on_failures
 from benchmarks.report import Column, Table
 
 AS_IT_IS = PERTURBATIONS.index(UNPERTURBED)  # where its error stands
 
 
-def spread_sheet(
-    table: str,
-    command: str,
-    cells: Iterable[Cell],
-    cache: Cache,
-    scenes: Mapping[str, rayrelief.Scene],
-    settings: Settings,
-) -> Sheet:
-    """Median and spread of all cells."""
-    truths = perturbed_truths(scenes, PERTURBATIONS, settings)
-    scored = [score(cell, cache, truths.__getitem__) for cell in cells]
-    return sheet_of_spreads(table, command, scored)
-
-
 def sheet_of_spreads(name: str, command: str, scored: Sequence[Scored]) -> Sheet:
     """Rows and columns in the order of what was scored."""
-    columns, rows = grid(scored, spread_text)
+    columns, rows = by_row(scored, spread_text)
     names = [each.name for each in PERTURBATIONS]
     table = Table(
         f"{name} over {len(names)} inputs: MADE in mm, median (least to greatest) / printed",
@@ -46,18 +27,18 @@ def sheet_of_spreads(name: str, command: str, scored: Sequence[Scored]) -> Sheet
         notes=(
             f"The inputs: {', '.join(names)}.",
             "A printed number in bold lies within the spread, rounded to its last digit.",
-            *(f"{each.row}, {each.column}: {why}" for each in scored for why in each.failures),
+            *notes_on_failures(scored, names),
         ),
     )
     head = ("row", "column", "printed", "median", "least", "greatest", "print_within", *names)
     return Sheet(name, table, (head, *map(_record, scored)), tuple(scored))
 
 
-def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
+def spread_summary(sheets: Sequence[Sheet], command: str) -> Sheet:
     """How many cells are close to the print, and how many have it within their spread."""
     groups = {sheet.name: [each for each in sheet.scored if each.has_both] for sheet in sheets}
     groups["all"] = list(chain.from_iterable(groups.values()))
-    return Table(
+    table = Table(
         "Cells of all objects whose median or spread meets the print",
         command,
         (
@@ -83,6 +64,7 @@ def spread_summary(sheets: Sequence[Sheet], command: str) -> Table:
             for off in [[each for each in group if not each.only(AS_IT_IS).agrees]]
         ),
     )
+    return Sheet.of_table("summary", table)
 
 
 def spread_text(each: Scored) -> str:

@@ -32,16 +32,16 @@ from benchmarks.accuracy.figures.study import Study
 from benchmarks.accuracy.formulation import formulation_sheets
 from benchmarks.accuracy.inputs import NoiseKind, moved
 from benchmarks.accuracy.lens import lens_cells, lens_sheet
-from benchmarks.accuracy.perturbations import PERTURBATIONS
-from benchmarks.accuracy.perturbed import cells_over
-from benchmarks.accuracy.points import BOTH, POINTS, points_sheet, points_summary
+from benchmarks.accuracy.perturbations import PERTURBATIONS, Perturbation
+from benchmarks.accuracy.perturbed import cells_over, scored_over
+from benchmarks.accuracy.points import POINTS, points_summary, sheet_of_points
 from benchmarks.accuracy.predictions import Cache
-from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.spread import spread_sheet, spread_summary
-from benchmarks.accuracy.tables import Sheet, made_sheet, summary
+from benchmarks.accuracy.settings import BOTH, Settings
+from benchmarks.accuracy.spread import sheet_of_spreads, spread_summary
+from benchmarks.accuracy.tables import Scored, Sheet, made_sheet, summary
 from benchmarks.accuracy.workers import predict_missing
 from benchmarks.diligent import truth
-from benchmarks.report import Table, UnavailableError
+from benchmarks.report import UnavailableError
 
 IN_MM = "MADE in mm (median scale), ours / printed"
 TITLES = {
@@ -95,12 +95,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Suite:
-    """Experiments of one kind: what their files begin with, the option that names them, a close."""
+    """Experiments of one kind: the head of their page, how files begin, options, and a close."""
 
+    title: str
     prefix: str
     options: tuple[str, ...]
     experiments: Mapping[str, Experiment]
-    summary: Callable[[Run, Sequence[Sheet], str], Table | None]
+    summary: Callable[[Run, Sequence[Sheet], str], Sheet | None]
 
     def chosen(self, tables: Sequence[str]) -> list[str]:
         """Tables that are named, in the order of the experiments."""
@@ -165,9 +166,8 @@ def _explanation_sheets(this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
     what = "predictions to explain what is off, part 2 of 2"
     predict_missing(tasks, this.cache, this.workers, this.library, what).tell(what)
     explained = explanations(off, varied, this.scenes, this.settings, this.cache)
-    command = this.settings.command("explain")
-    yield sheet_of_explanations(TITLES["explain"], command, explained)
-    yield sheet_of_verdicts(command, explained)
+    yield sheet_of_explanations(TITLES["explain"], this.settings, explained)
+    yield sheet_of_verdicts(this.settings.command("explain"), explained)
 
 
 def _study(this: Run) -> Study:
@@ -185,7 +185,7 @@ def _spread_cells(table: str, this: Run) -> Iterable[Cell]:
 
 def _spread_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
     command = this.settings.command(*SPREAD.options, table)
-    yield spread_sheet(table, command, cells, this.cache, this.scenes, this.settings)
+    yield sheet_of_spreads(table, command, _scored(PERTURBATIONS, this, cells))
 
 
 def _point_cells(table: str, this: Run) -> Iterable[Cell]:
@@ -194,10 +194,16 @@ def _point_cells(table: str, this: Run) -> Iterable[Cell]:
 
 def _point_sheets(table: str, this: Run, cells: Sequence[Cell]) -> Iterator[Sheet]:
     command = this.settings.command(*BOTH_POINTS.options, table)
-    yield points_sheet(table, command, cells, this.cache, this.scenes, this.settings)
+    yield sheet_of_points(table, command, _scored(POINTS, this, cells))
 
 
-def _summary(this: Run, sheets: Sequence[Sheet], command: str) -> Table | None:
+def _scored(
+    perturbations: Sequence[Perturbation], this: Run, cells: Sequence[Cell]
+) -> list[Scored]:
+    return scored_over(perturbations, cells, this.cache, this.scenes, this.settings)
+
+
+def _summary(this: Run, sheets: Sequence[Sheet], command: str) -> Sheet | None:
     return summary(sheets, command, this.settings.held_to_limits)
 
 
@@ -212,8 +218,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     "explain": Experiment(_explained_cells, _explanation_sheets),
     "figures": Experiment(lambda this: figure_cells(_study(this)), _figure_sheets),
 }
-PAPER = Suite("paper", (), EXPERIMENTS, _summary)
+PAPER = Suite("The tables of the paper", "paper", (), EXPERIMENTS, _summary)
 SPREAD = Suite(
+    "The tables of MADE over perturbed inputs",
     "paper-spread",
     ("--spread",),
     {
@@ -223,6 +230,7 @@ SPREAD = Suite(
     lambda this, sheets, command: spread_summary(sheets, command),
 )
 BOTH_POINTS = Suite(
+    "The tables of MADE with either principal point",
     "paper-points",
     (f"--principal-point {BOTH}",),
     {each: Experiment(partial(_point_cells, each), partial(_point_sheets, each)) for each in MADE},

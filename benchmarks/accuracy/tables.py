@@ -24,7 +24,15 @@ from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 
 WITHIN = 0.08  # mm
 LEAST_SHARE = 0.85  # of the cells of stable objects within
-ALL, ONCE = "all tables of MADE", "each setting once"
+ALL, ONCE = "all", "each setting once"
+WHAT_COUNTS = (
+    "harvest and goblet change with the slightest perturbation and do not count.",
+    f"{ONCE}: where a setting stands in several tables, its first cell counts.",
+)
+OTHERS_ARE_VARIED = (
+    "What is within, but not as printed: `--principal-point both` shows it with the other point, "
+    "too. What is not within is varied by `explain`."
+)
 
 TINY = "<10^-2"  # as printed
 MM = Column("MADE in mm", ".3f")
@@ -34,13 +42,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Scored:
-    """Our errors for a cell, in mm, one for each seed, and the runs that ended badly."""
+    """Our errors for a cell, in mm, one for each input, and why some runs ended badly."""
 
     row: str
     column: str
     printed: str
     made: tuple[float, ...]
-    failures: tuple[str, ...]
+    failures: Mapping[int, str]  # by the place of the error
     setting: str = ""  # alike for cells whose predictions are the same
 
     @property
@@ -65,7 +73,8 @@ class Scored:
 
     def only(self, index: int) -> Scored:
         """The same cell with one of its errors alone."""
-        return replace(self, made=(self.made[index],))
+        failures = {0: self.failures[index]} if index in self.failures else {}
+        return replace(self, made=(self.made[index],), failures=failures)
 
     @property
     def compares(self) -> bool:
@@ -108,6 +117,12 @@ class Sheet:
     records: tuple[tuple[str, ...], ...]
     scored: tuple[Scored, ...] = ()
 
+    @classmethod
+    def of_table(cls, name: str, table: Table) -> Sheet:
+        """Sheet of a table whose rows are the records."""
+        head = tuple(column.name for column in table.columns)
+        return cls(name, table, (head, *(tuple(map(str, row)) for row in table.rows)))
+
     def write_csv(self, folder: Path, stem: str) -> None:
         """Write stem.csv, one record for each cell."""
         text = io.StringIO()
@@ -128,11 +143,17 @@ def printed_range(text: str) -> tuple[float, float]:
     return float(text) - half_digit, float(text) + half_digit
 
 
+def distance(made: float, printed: str) -> float:
+    """From the numbers that are printed as this text, negative within; infinite for NaN."""
+    low, high = printed_range(printed)
+    return math.inf if math.isnan(made) else max(low - made, made - high)
+
+
 def score(cell: Cell, cache: Cache, true_depth: TrueDepth) -> Scored:
     """Score what the cache holds; NaN where a run left the range of numbers."""
     found = [errors_of(task, cache, true_depth(task.source)) for task in cell.tasks]
     made = tuple(errors.made for errors, _ in found)
-    failures = tuple(outcome.cause for _, outcome in found if not outcome.ok)
+    failures = {i: outcome.cause for i, (_, outcome) in enumerate(found) if not outcome.ok}
     setting = " ".join(task.key for task in cell.tasks)
     return Scored(cell.row, cell.column, cell.printed, made, failures, setting)
 
@@ -169,22 +190,20 @@ def sheet_of(
     name: str, title: str, command: str, scored: Sequence[Scored], limits: Limits
 ) -> Sheet:
     """Rows and columns in the order of what was scored, and what is held to limits."""
-    columns, rows = grid(scored, lambda each: each.text)
+    columns, rows = by_row(scored, lambda each: each.text)
     table = Table(
         title,
         command,
         columns,
         rows,
-        notes=tuple(
-            f"{each.row}, {each.column}: {failure}" for each in scored for failure in each.failures
-        ),
+        notes=tuple(notes_on_failures(scored)),
         checks=tuple(held_to(limits, scored)),
     )
     head = ("row", "column", "printed", "ours", "lower_quartile", "upper_quartile")
     return Sheet(name, table, (head, *map(_record, scored)), tuple(scored))
 
 
-def grid(
+def by_row(
     scored: Sequence[Scored], text: Callable[[Scored], str]
 ) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
     """Columns and rows of a table in the order of what was scored."""
@@ -193,6 +212,14 @@ def grid(
     columns = dict.fromkeys(each.column for each in scored)
     lines = tuple((row, *(at[row, column] for column in columns)) for row in rows)
     return (Column("row"), *map(Column, columns)), lines
+
+
+def notes_on_failures(scored: Iterable[Scored], inputs: Sequence[str] = ()) -> Iterator[str]:
+    """Runs that ended badly, and on which of the inputs if these have names."""
+    for each in scored:
+        for index, cause in each.failures.items():
+            place = (each.row, each.column, *inputs[index : index + 1])
+            yield f"{', '.join(place)}: {cause}"
 
 
 def held_to(limits: Limits, scored: Iterable[Scored]) -> Iterator[Check]:
@@ -204,7 +231,7 @@ def held_to(limits: Limits, scored: Iterable[Scored]) -> Iterator[Check]:
             yield Check(what, each.median, at_least=least, at_most=most)
 
 
-def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Table | None:
+def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Sheet | None:
     """Share of the cells close to the print, table by table and over all; None without any."""
     groups = stable_groups(sheets)
     if not groups:
@@ -220,7 +247,7 @@ def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Tabl
     checks = []
     if held_to_limits and all(whole.get(table) for table in MADE):
         checks.append(Check("share of the cells within", rows[ALL][-1], at_least=LEAST_SHARE))
-    return Table(
+    table = Table(
         f"Cells of {len(objects)} stable objects within {WITHIN} mm of the print",
         command,
         (
@@ -231,12 +258,10 @@ def summary(sheets: Sequence[Sheet], command: str, held_to_limits: bool) -> Tabl
             Column("share", ".1%"),
         ),
         tuple(rows.values()),
-        notes=(
-            "harvest and goblet change with the slightest perturbation and do not count.",
-            f"{ONCE}: where a setting stands in several tables, its first cell counts.",
-        ),
+        notes=(*WHAT_COUNTS, OTHERS_ARE_VARIED),
         checks=tuple(checks),
     )
+    return Sheet.of_table("summary", table)
 
 
 def stable_groups(sheets: Sequence[Sheet]) -> dict[str, list[Scored]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from benchmarks.accuracy.perturbations import HALF_TURNED, ROUNDED
-from benchmarks.accuracy.tables import MM, WITHIN, Scored, printed_range
+from benchmarks.accuracy.tables import MM, WITHIN, Scored, distance
 
 OTHER_POINT = "other principal point"
 FIRST_DRAW = "first draw"
@@ -133,8 +133,7 @@ class Explanation:
         return f"; the closest is {name}{how} ({self._shown(name)})"
 
     def _distance(self, made: float) -> float:
-        low, high = printed_range(self.ours.printed)
-        return math.inf if math.isnan(made) else max(low - made, made - high)
+        return distance(made, self.ours.printed)
 
     def _other_prints(self) -> Iterator[str]:
         for number in dict.fromkeys(each.number for each in self.prints):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks import __main__ as bench
 from benchmarks import environment, timing
-from benchmarks.report import Check, Column, Report, Table, UnavailableError
+from benchmarks.report import Check, Column, Report, Table, UnavailableError, write_text
 from benchmarks.settings import Settings
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -63,6 +64,21 @@ def test_report_reads_back_as_json(tmp_path):
     assert content["missed"] == ["one: nan, limit below 1"]
     assert content["skipped"] == ["maps: no"]
     assert "**no**" in (tmp_path / "new" / "bench.md").read_text(encoding="utf-8")
+
+
+def test_text_is_written_whole_or_not_at_all(monkeypatch, tmp_path):
+    path, write = tmp_path / "page.md", Path.write_text
+    write_text(path, "old")
+
+    def half(self, text, *args, **kwargs):
+        write(self, text[: len(text) // 2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(KeyboardInterrupt):
+        write_text(path, "new text")
+    assert [each.name for each in tmp_path.iterdir()] == ["page.md"]
+    assert path.read_bytes() == b"old"
 
 
 def test_environment_names_versions_and_hardware():
@@ -121,6 +137,13 @@ def test_part_that_lacks_something_is_skipped_and_the_others_run(monkeypatch, tm
     content = json.loads((tmp_path / "bench-lacking-good.json").read_text(encoding="utf-8"))
     assert len(content["tables"]) == 2
     assert content["skipped"] == ["lacking: no maps"]
+
+
+def test_report_that_cannot_be_written_is_told_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(bench, "PARTS", {"good": lambda settings: iter([table()])})
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit, match=r"^error: .*file"):
+        bench.main(["--output", str(tmp_path / "file")])
 
 
 def test_unknown_part_is_refused(tmp_path):

@@ -50,7 +50,7 @@ def test_every_table_is_printed_and_written(run, results, written, predicted, tw
     assert text.count(f"\n- {remarks['formulation']}\n") == len(PARTS)
     assert all(text.count(f"\n- {remarks[f'formulation/{part}']}\n") == 1 for part in PARTS)
     found = {name.split("-")[1] for name in files if name.endswith(".csv")}
-    assert found == set(shown)
+    assert found == {*shown, "summary"}
     made = records(files, "paper-made-16_iterations.csv")
     known = published_tables()["table2"]
     assert len(made) == (len(known["rows"]) + 1) * len(known["objects"])
@@ -132,9 +132,9 @@ def test_other_settings_have_files_of_their_own(run, results, written, predicted
     run("gamma", "--objects", "cow, pot2,cow")
     found = written(results)
     assert first.items() < found.items()
-    assert set(found) - set(first) == {
-        f"paper-gamma-cow-pot2-16_iterations.{suffix}" for suffix in ("csv", "md")
-    }
+    stem = "gamma-cow-pot2-16_iterations"
+    new = {f"paper-{stem}.md", f"paper-{stem}.csv", f"paper-summary-{stem}.csv"}
+    assert set(found) - set(first) == new
 
 
 def test_run_of_a_batch_job_that_ends_says_how_to_go_on(data, results):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -60,7 +61,7 @@ def explanation(
     others: Sequence[Print] = (),
 ) -> Explanation:
     own = Print("made", "row", printed)
-    scored = Scored("row", "cow", printed, (ours,), (), setting="a")
+    scored = Scored("row", "cow", printed, (ours,), {}, setting="a")
     named = dict(zip(IN_TABLES, (point, turned, rounded, exact), strict=True))
     return Explanation("made", scored, named, (own, *others), "")
 
@@ -71,7 +72,7 @@ def only(tasks: tuple[Task, ...]) -> Task:
 
 
 def noisy(printed: str, *draws: float, exact: float, known: float = math.nan) -> Explanation:
-    scored, prints = Scored("raw", "2 %", printed, draws, ()), (Print("outliers", "raw", printed),)
+    scored, prints = Scored("raw", "2 %", printed, draws, {}), (Print("outliers", "raw", printed),)
     varied = {FIRST_DRAW: draws[0], EXACT: exact, KNOWN: known}
     return Explanation("outliers", scored, varied, prints, "")
 
@@ -337,12 +338,18 @@ def test_first_draw_of_noise_is_varied(data, kind: NoiseKind) -> None:
 
 
 def test_off_cells_and_only_those_are_explained(
-    run, results, written, predicted, two_draws
+    run, results, written, predicted, two_draws, capsys
 ) -> None:
     words = (*MADE, *NOISE, "explain", "--objects", "harvest,cow")
     assert run(*words) == 0
     assert len(predicted) == len(set(predicted))
     files, count = written(results), len(predicted)
+    told = re.findall(
+        r"\.\.\. (\d+) predictions.*, (\d+) of them made now", capsys.readouterr().err
+    )
+    assert all(total == made for total, made in told)  # what is in part 1 is not in part 2
+    assert [int(total) > 0 for total, _ in told] == [True, True]
+    assert sum(int(total) for total, _ in told) == count
     run(*words)
     assert len(predicted) == count
     assert written(results) == files

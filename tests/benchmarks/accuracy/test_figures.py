@@ -223,7 +223,7 @@ def test_printed_numbers_are_dots():
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    points = [(q, Scored("", "", number, (1.0,), ())) for q, number in ((1.0, "0.50"), (2.0, "-"))]
+    points = [(q, Scored("", "", number, (1.0,), {})) for q, number in ((1.0, "0.50"), (2.0, "-"))]
     curves_of.draw_curve(axes, Curve.of(points), "label", "black")
     line, dots = axes.lines
     np.testing.assert_array_equal(line.get_ydata(), [1.0, 1.0])
@@ -265,7 +265,7 @@ def test_iterations_rise_and_are_told_once(study):
 
 def test_mean_of_curves():
     def curve(*made: float) -> Curve:
-        return Curve.of([(q, Scored("", "", "0.50", (m,), ())) for q, m in enumerate(made)])
+        return Curve.of([(q, Scored("", "", "0.50", (m,), {})) for q, m in enumerate(made)])
 
     mean = Curve.mean([curve(1.0, 3.0), curve(2.0, 5.0)])
     np.testing.assert_array_equal(mean.ours, [1.5, 4.0])

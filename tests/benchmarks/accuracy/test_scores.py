@@ -48,13 +48,18 @@ OBJECTS = published_tables()["table2"]["objects"]
 
 
 def test_quartiles_are_quartiles():
-    scored = Scored("row", "cow", "1.00", (5.0, 1.0, 4.0, 2.0, 3.0), ())
+    scored = Scored("row", "cow", "1.00", (5.0, 1.0, 4.0, 2.0, 3.0), {})
     np.testing.assert_allclose(scored.quartiles, [2, 3, 4])
+
+
+def table_of(sheet: Sheet | None) -> Table:
+    assert sheet is not None
+    return sheet.table
 
 
 def test_summary_counts_stable_objects_that_have_both_numbers():
     def scored(column, printed, *made):
-        return Scored("row", column, printed, made, ())
+        return Scored("row", column, printed, made, {})
 
     cells = (
         scored("buddha", "0.10", 0.1049),
@@ -67,8 +72,7 @@ def test_summary_counts_stable_objects_that_have_both_numbers():
         scored("harvest", "0.10", 0.10),
         scored("goblet", "0.10", 0.10),
     )
-    table = summary([Sheet("gamma", Table("", "", (), ()), (), cells)], "again", True)
-    assert table is not None
+    table = table_of(summary([Sheet("gamma", Table("", "", (), ()), (), cells)], "again", True))
     counts = (5, 2, 3, 0.6)
     assert table.rows == (("gamma", *counts), (ALL, *counts), (ONCE, *counts))
     assert table.title.startswith("Cells of 5 stable objects")
@@ -79,14 +83,14 @@ def test_summary_counts_stable_objects_that_have_both_numbers():
 def test_setting_of_several_tables_counts_once_by_its_first_cell():
     def sheet(name, printed, *settings):
         cells = [
-            Scored("row", column, printed, (0.5,), (), setting)
+            Scored("row", column, printed, (0.5,), {}, setting)
             for column in ("cow", "bear")
             for setting in settings
         ]
         return Sheet(name, Table("", "", (), ()), (), tuple(cells))
 
-    table = summary([sheet("made", "0.50", "a"), sheet("gamma", "0.90", "a", "b")], "again", True)
-    assert table is not None
+    sheets = [sheet("made", "0.50", "a"), sheet("gamma", "0.90", "a", "b")]
+    table = table_of(summary(sheets, "again", True))
     assert table.rows[-2:] == ((ALL, 6, 2, 2, 2 / 6), (ONCE, 4, 2, 2, 2 / 4))
 
 
@@ -95,24 +99,20 @@ def test_share_of_all_tables_is_held_to_its_limit(off, holds):
     made = [0.9] * off + [0.1] * (len(MADE) * len(STEADY) - off)
 
     def sheet(name):
-        cells = tuple(Scored("row", each, "0.10", (made.pop(),), ()) for each in STEADY)
+        cells = tuple(Scored("row", each, "0.10", (made.pop(),), {}) for each in STEADY)
         return Sheet(name, Table("", "", (), ()), (), cells)
 
     sheets = [sheet(name) for name in MADE]
-    table = summary(sheets, "again", True)
-    assert table is not None
-    (check,) = table.checks
+    (check,) = table_of(summary(sheets, "again", True)).checks
     assert check.found == (35 - off) / 35
     assert check.holds is holds
     one_less = [*sheets[1:], replace(sheets[0], scored=sheets[0].scored[1:])]
     for fewer, held in ((sheets, False), (sheets[1:], True), (one_less, True)):
-        table = summary(fewer, "again", held)
-        assert table is not None
-        assert not table.checks
+        assert not table_of(summary(fewer, "again", held)).checks
 
 
 def test_table_2_is_held_to_its_limits():
-    cells = [Scored("known_jumps", "cow", "<10^-2", (made,), ()) for made in (0.005, 0.011)]
+    cells = [Scored("known_jumps", "cow", "<10^-2", (made,), {}) for made in (0.005, 0.011)]
     checks = list(held_to(limits_of("made", Settings()), cells))
     assert [check.holds for check in checks] == [True, False]
     assert (WITHIN, LEAST_SHARE) == (0.08, 0.85)
@@ -135,7 +135,8 @@ def test_run_that_ended_badly_is_told(tmp_path):
     found = score(Cell("row", "cow", "0.10", tasks), cache, lambda _: depth)
     assert found.made[0] == 0.0
     assert np.isnan(found.made[1])
-    assert found.failures == (Outcome.SOLVER_LIMIT.cause, Outcome.NOT_FINITE.cause)
+    assert found.failures == {0: Outcome.SOLVER_LIMIT.cause, 1: Outcome.NOT_FINITE.cause}
+    assert found.only(1).failures == {0: Outcome.NOT_FINITE.cause}
     assert found.text == "- (- to -) / 0.10"
     assert not found.agrees
 

@@ -53,7 +53,7 @@ def turned_vectors(vectors: np.ndarray) -> np.ndarray:
 
 
 def scored(printed: str, *made: float, row: str = "row", column: str = "bear") -> Scored:
-    return Scored(row, column, printed, made, ())
+    return Scored(row, column, printed, made, {})
 
 
 def test_names_are_unique() -> None:
@@ -202,9 +202,17 @@ def test_summary_counts_medians_and_spreads() -> None:
         scored("0.50", *wide, column="goblet"),
         scored("-", *wide),
     ]
-    table = spread_summary([sheet_of_spreads("gamma", "", cells)], "again")
+    table = spread_summary([sheet_of_spreads("gamma", "", cells)], "again").table
     counts = (5, 3, 3, 4, 4, 3)  # as they are, all but the first are off
     assert table.rows == (("gamma", *counts), ("all", *counts))
+
+
+def test_run_that_ended_badly_is_told_with_its_input() -> None:
+    made = (0.5,) * len(PERTURBATIONS)
+    cell = replace(scored("0.50", *made), failures={1: "it ended badly"})
+    notes = sheet_of_spreads("gamma", "", [cell]).table.notes
+    assert notes[-1] == f"row, bear, {PERTURBATIONS[1].name}: it ended badly"
+    assert sum("badly" in note for note in notes) == 1
 
 
 @pytest.mark.parametrize("change", [*PERTURBATIONS, HALF_TURNED], ids=lambda each: each.name)
@@ -229,7 +237,12 @@ def test_spread_of_a_table(run, results, written, predicted, capsys) -> None:
 
     files, count = written(results), len(predicted)
     stem = "gamma-harvest-cow-16_iterations"
-    assert {f"paper-spread-{stem}.md", f"paper-spread-{stem}.csv"} < set(files)
+    names = (f"{stem}.md", f"{stem}.csv", f"summary-{stem}.csv")
+    assert {f"paper-spread-{name}" for name in names} < set(files)
+    page = files[f"paper-spread-{stem}.md"].decode()
+    command = "python -m benchmarks.accuracy --spread gamma --objects harvest,cow"
+    assert page.startswith(f"# The tables of MADE over perturbed inputs\n\n`{command} ")
+    assert "## Cells of all objects whose median or spread meets the print" in page
     run("--spread", "gamma", "--objects", "harvest,cow")
     assert len(predicted) == count
     assert written(results) == files
