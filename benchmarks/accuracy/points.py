@@ -31,7 +31,7 @@ def sheet_of_points(name: str, command: str, scored: Sequence[Scored]) -> Sheet:
     """Rows and columns in the order of what was scored."""
     columns, rows = by_row(scored, points_text)
     table = Table(
-        f"{name}: MADE in mm with the principal point of {' / of '.join(NAMES)} / printed",
+        f"{name}: MADE in mm with the principal point of K.txt / of the paper / printed",
         command,
         columns,
         rows,

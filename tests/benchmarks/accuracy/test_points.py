@@ -8,20 +8,12 @@ import math
 import pytest
 
 from benchmarks.accuracy.experiments import MADE
-from benchmarks.accuracy.inputs import Source, moved
-from benchmarks.accuracy.points import POINTS, points_summary, points_text, sheet_of_points
-from benchmarks.accuracy.predictions import input_digest
+from benchmarks.accuracy.points import points_summary, points_text, sheet_of_points
 from benchmarks.accuracy.tables import ALL, ONCE, Scored
 
 
 def scored(printed: str, file: float, paper: float, column: str = "bear", key: str = "") -> Scored:
     return Scored("row", column, printed, (file, paper), {}, key)
-
-
-def test_both_are_the_points_that_can_be_switched_to(data) -> None:
-    scene = Source("cow").scene()
-    expected = [input_digest(each) for each in (scene, moved(scene))]
-    assert [input_digest(each.applied_to(scene)) for each in POINTS] == expected
 
 
 def test_text_marks_what_comes_out_as_printed() -> None:
@@ -86,7 +78,7 @@ def test_both_points_beside_each_other(run, results, written, predicted, capsys)
     assert f"| table | cells | {of_points} |" in page
     (cell,) = (line for line in files[f"paper-points-summary-made-{stem}.csv"][:1])
     assert (cell["table"], cell["cells"]) == ("made", "6")
-    assert "## made: MADE in mm with the principal point of K.txt / of paper / printed" in page
+    assert "## made: MADE in mm with the principal point of K.txt / of the paper / printed" in page
 
     lines = files[f"paper-points-made-{stem}.csv"]
     assert {line["row"] for line in lines} == set(MADE["made"])
