@@ -124,7 +124,9 @@ def test_hits_lie_on_the_surface_and_face_the_ray_along_its_gradient(name, seed)
     assert np.isnan(normals[~hit]).all()
     assert (t[hit] > 0).all()
     points = origins[hit] + t[hit, None] * directions[hit]
-    np.testing.assert_allclose(implicit(points), 0.0, atol=1e-12)
+    # Rays that graze a shape without end hit it far away, where points have fewer digits.
+    far = np.maximum(1.0, np.linalg.norm(points, axis=-1))
+    np.testing.assert_allclose(implicit(points) / far, 0.0, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(normals[hit], axis=-1), 1.0, rtol=1e-14)
     assert (np.sum(normals[hit] * directions[hit], axis=-1) < 0).all()
     step = 1e-6
