@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rayrelief
+from benchmarks.known_jumps import KnownJumps
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.evaluation.residuals import formulation_residuals
 
@@ -41,7 +42,7 @@ def made(scene, method):
 @pytest.mark.parametrize(("name", "error"), printed("known_jumps", *OBJECTS))
 def test_known_discontinuities(scenes, name, error):
     scene = scenes[name]
-    method = rayrelief.RayPlane.published(150, known_depth=scene.depth)
+    method = KnownJumps(rayrelief.RayPlane.published(150), scene.depth)
     assert made(scene, method) == pytest.approx(error, abs=0.01)
 
 

@@ -7,11 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from rayrelief import integration
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.errors import Outcome
 from rayrelief.integration import integrate
-from rayrelief.methods.irls import LoopResult
+from rayrelief.methods.base import Solution
 from rayrelief.methods.recipes import RayPlane
 
 
@@ -24,11 +22,11 @@ def test_what_the_iterations_start_with_is_lean(monkeypatch, dtype, connectivity
     camera = Pinhole.from_fov(50, height, width)
     used = []
 
-    def iterate(equations, *arguments, start, **options):
+    def solve(self, problem, backend, callback=None):
         used.append([number / normals[..., 0].size for number in tracemalloc.get_traced_memory()])
-        return LoopResult(np.zeros(equations.graph.size), (), Outcome.COMPLETED)
+        return Solution(np.zeros(problem.graph.size))
 
-    monkeypatch.setattr(integration, "iterate", iterate)
+    monkeypatch.setattr(RayPlane, "solve", solve)
     integrate(normals[:8], Pinhole.from_fov(50, 8, width), method=method)  # kernels are loaded
     tracemalloc.start()
     result = integrate(normals, camera, method=method)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import PixelGraph, pixel_graph
 
 Labels = npt.NDArray[np.int32]
@@ -41,20 +41,27 @@ class Components:
 
 
 def fix_constants(
-    graph: PixelGraph, x: FloatArray, start: FloatArray | None
+    graph: PixelGraph,
+    x: FloatArray,
+    start: FloatArray | None,
+    anchored: BoolArray | None = None,
 ) -> tuple[FloatArray, Components]:
     """Shift each component of x (N,) to the median 0, or to that of the start (N,).
 
-    The two colours of a diagonal graph interleave like those of a chessboard: they are
-    aligned by the median difference of 4-neighbours and count as one component.
+    Components that are anchored (C,) stay as they are. The two colours of a diagonal graph
+    interleave like those of a chessboard: they are aligned by the median difference of 4-neighbours
+    and count as one component.
     """
-    if any(0 in step for step in graph.steps):
+    held = anchored is not None and bool(anchored.any())
+    if held or any(0 in step for step in graph.steps):
         labels = graph.component_of_node
     else:
         labels, x = _aligned_colours(graph, x)
     fixed = x - _medians(x, labels)[labels]
     if start is not None:
         fixed += _medians(start, labels)[labels]
+    if held:
+        fixed = np.where(anchored[labels], x, fixed)  # type: ignore[index]
     sizes = np.bincount(labels)
     return fixed, Components(graph.scatter(labels, fill=-1), tuple(sizes.tolist()))
 

@@ -64,8 +64,8 @@ class Outcome(Enum):
         "the surface alternates between two states, and the one of lower energy was taken",
         "",
     )
-    WANDERS = ("the surface moves a little to and fro, and no further", "")
-    COMPLETED = ("all iterations were done", "")
+    OSCILLATES = ("the surface only oscillates around the same place", "")
+    COMPLETED = ("finished: all iterations were run", "")
     STOPPED = ("the callback asked to stop", "")
     ITERATION_LIMIT = (
         "the iteration limit was reached while the surface still moved",

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.backends.base import Backend
+from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.plane import check_against_image
-from rayrelief.cameras.view import View
 from rayrelief.components import Components, fix_constants
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
-from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.graph import pixel_graph
-from rayrelief.methods.base import Method, depth_image
-from rayrelief.methods.irls import Callback, LoopResult, iterate
+from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.recipes import RayPlane
-from rayrelief.preprocess import PreprocessReport, prepare_normals
-from rayrelief.result import Integration, SolvedState
-from rayrelief.threads import kernel_threads
+from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
+from rayrelief.result import Integration
 
 OnFailure = Literal["raise", "warn", "return"]
 
@@ -32,10 +29,12 @@ def integrate(
     camera: Camera,
     *,
     mask: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | None = None,
     method: Method | None = None,
-    threads: int | None = None,
+    backend: Backend | None = None,
     callback: Callback | None = None,
     on_failure: OnFailure = "warn",
+    memory_check: bool = True,
 ) -> Integration:
     """Turn a normal map (OpenCV camera frame, facing the camera) into depth and a surface.
 
@@ -48,14 +47,19 @@ def integrate(
         Gives the ray of every pixel.
     mask
         (H, W), True inside; None takes every pixel that has a normal and a ray.
+    start
+        (H, W) depth to begin with, of the kind that the camera's rays imply; also fixes the scale.
     method
-        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()`` ...
-    threads
-        Number of threads; all cores by default. The result does not depend on it.
+        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or anything
+        with ``solve`` (docs/write_your_own.md).
+    backend
+        Who computes: ``backends.CPU()``, all cores, by default.
     callback
         Sees each outer iteration and stops the run by returning True.
     on_failure
         What to do when the run did not end as it should: "raise", "warn" or "return".
+    memory_check
+        Whether to refuse a map that is expected to need more memory than there is.
 
     Returns
     -------
@@ -75,10 +79,10 @@ def integrate(
             remedy="Use Pinhole(fx, fy, cx, cy), Orthographic(), RayMap(rays) or BrownConrady(...)",
         )
     method = RayPlane() if method is None else method
-    if not isinstance(method, Method):
+    if isinstance(method, type) or not isinstance(method, Method):
         raise InputError(
             f"the method is {method!r}",
-            expected="a recipe such as RayPlane(), BiNI() or Smooth()",
+            expected="a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve",
             remedy="Leave it out for RayPlane()",
         )
     if callback is not None and not callable(callback):
@@ -87,65 +91,33 @@ def integrate(
             expected="a function of an Iteration",
             remedy="Leave it out, or return True from it to stop",
         )
-    array = _checked_normals(normals)
-    inside = _checked_mask(mask, array.shape[:2])
-    check_memory(inside.size, int(np.count_nonzero(inside)), method)
-    if camera.resolution is None:  # a camera that says what it is for has been looked at, or cut
-        check_against_image(camera, *inside.shape)
-    view = View.of(camera, *inside.shape)
-    unit, inside, report = prepare_normals(array, inside, view.rays, method.preprocessing)
-    graph = pixel_graph(inside, method.connectivity, wraps=view.wraps)
-    equations = method.equations(graph, unit, view)
-    kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
-    if array.dtype.itemsize <= 4:
-        unit = unit.astype(np.float32)  # no less precise than what was given
-    start = _start(method, equations)
-    with kernel_threads(threads, equations.graph.size):
-        loop = iterate(
-            equations,
-            method.model,
-            method.solver,
-            start=start,
-            max_iterations=method.max_iterations,
-            tolerance=method.tolerance,
-            callback=callback,
-        )
-    x, components = fix_constants(equations.graph, loop.x, start)
-    with np.errstate(over="ignore"):
-        values = np.exp(x) if equations.unknown == "log-depth" else x
-    outcome = loop.outcome if np.isfinite(values).all() else Outcome.NOT_FINITE
+    backend = CPU() if backend is None else backend
+    array = checked_normals(normals)
+    inside = checked_mask(mask, array.shape[:2])
+    if memory_check:
+        check_memory(inside.size, int(np.count_nonzero(inside)), method, backend)
+    problem = assemble(array, camera, mask=inside, start=start, method=method)
+    del array, inside
+    solution = method.solve(problem, backend, callback)
+    x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
+    solution = replace(solution, x=x)
+    depth = problem.depth(x)
+    finite = bool(np.isfinite(depth[components.labels >= 0]).all())
+    outcome = solution.outcome if finite else Outcome.NOT_FINITE
     result = Integration(
-        depth=_read_only(equations.graph.scatter(values)),
-        depth_kind=kind,
+        depth=_read_only(depth),
+        depth_kind=problem.depth_kind,
         camera=camera,
         method=method,
-        status=Status(outcome, _notes(report, equations, components, camera, loop)),
-        history=loop.history,
+        status=Status(outcome, _notes(problem, components, solution)),
+        history=solution.history,
         components=components,
-        preprocessing=report,
-        _state=SolvedState(view, unit, equations, x, threads),
+        preprocessing=problem.preprocessing,
+        _problem=problem,
+        _solution=solution,
     )
     _report_failure(result.status, on_failure)
     return result
-
-
-def _start(method: Method, equations: EdgeEquations) -> FloatArray | None:
-    """First iterate (N,) from the method's initial depth, checked."""
-    if method.initial_depth is None:
-        return None
-    graph = equations.graph
-    depth = depth_image("initial_depth", method.initial_depth, graph.shape)
-    start = graph.gather(depth)
-    bad = ~np.isfinite(start)
-    if equations.unknown == "log-depth":
-        bad |= ~(start > 0)
-    if bad.any():
-        raise InputError(
-            f"initial_depth is missing at {int(bad.sum()):,} of {graph.size:,} pixels",
-            expected="a finite (and, for central cameras, positive) depth inside the whole mask",
-            remedy="Fill the gaps, or leave these pixels out of the mask",
-        )
-    return np.log(start) if equations.unknown == "log-depth" else start.copy()
 
 
 def _read_only(array: FloatArray) -> FloatArray:
@@ -154,76 +126,20 @@ def _read_only(array: FloatArray) -> FloatArray:
     return array
 
 
-def _checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
-    try:
-        array: npt.NDArray[Any] = np.asarray(normals)
-    except ValueError as error:
-        raise InputError(
-            f"normals are no array ({error})",
-            expected="(height, width, 3)",
-            remedy="Give one vector x, y, z per pixel",
-        ) from error
-    if array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
-        hint = "Move the channels to the end: numpy.moveaxis(normals, 0, -1)"
-        chw = array.ndim == 3 and array.shape[0] == 3
-        raise InputError(
-            f"normals have the shape {array.shape}",
-            expected="(height, width, 3)",
-            remedy=hint if chw else "Give one vector x, y, z per pixel",
-        )
-    if not (np.issubdtype(array.dtype, np.floating)):
-        raise InputError(
-            f"normals have the dtype {array.dtype}",
-            expected="floating-point vectors",
-            remedy="Decode image values first, or use read_scene, which does",
-        )
-    return array
-
-
-def _checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArray:
-    if mask is None:
-        return np.ones((shape[0], shape[1]), dtype=np.bool_)
-    array: npt.NDArray[Any] = np.asarray(mask)
-    if array.shape != tuple(shape):
-        raise InputError(
-            f"the mask has the shape {array.shape}",
-            expected=f"{tuple(shape)}, the size of the normal map",
-            remedy="Crop or resize the mask to the normal map",
-        )
-    if array.dtype != np.bool_:
-        raise InputError(
-            f"the mask has the dtype {array.dtype}",
-            expected="bool, True inside",
-            remedy="Compare it with half of its range: mask > 127",
-        )
-    if not array.any():
-        raise InputError(
-            "the mask is empty",
-            expected="at least one pixel inside (True)",
-            remedy="Check that the mask is not inverted",
-        )
-    return array
-
-
-def _notes(
-    report: PreprocessReport,
-    equations: EdgeEquations,
-    components: Components,
-    camera: Camera,
-    loop: LoopResult,
-) -> tuple[str, ...]:
-    notes = list(report.notes())
-    if loop.unfinished:
+def _notes(problem: Problem, components: Components, solution: Solution) -> tuple[str, ...]:
+    notes = [*problem.preprocessing.notes(), *solution.notes]
+    if problem.equations.left_out:
         notes.append(
-            f"{loop.unfinished} of {len(loop.history)} inner solves reached the solver's max_steps"
+            f"{problem.equations.left_out // 2:,} pairs of neighbours were left out: no continuous "
+            "surface has such normals there"
         )
-    if equations.left_out:
-        notes.append(f"{equations.left_out:,} impossible edges (omega <= 0) were left out")
-    if components.count > 1:
-        constant = "scale" if camera.central else "shift"
+    held = 0 if solution.anchored is None else int(solution.anchored.sum())
+    free = components.count - held
+    if free > 1:
+        constant = "scale" if problem.view.camera.central else "shift"
         notes.append(
-            f"{components.count:,} components: the {constant} of each is free, only depths within "
-            "one compare"
+            f"{free:,} separate components: the {constant} of each is arbitrary, so depths compare "
+            "within a component only"
         )
     return tuple(notes)
 

@@ -212,7 +212,7 @@ def _judge_facing_away(
             f"{found}; expected under 1 %. Check the convention, or choose facing_away 'average' "
             "or 'drop'.",
             IntegrationWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -10,8 +10,6 @@ from numbers import Integral
 
 import numba
 
-from rayrelief.errors import InputError
-
 NODES_PER_THREAD = 65536  # fewer do not pay for waking another thread
 
 # Some of numba's threading layers must not be entered twice at a time: runs started from several
@@ -22,13 +20,6 @@ _ONE_AT_A_TIME = threading.RLock()
 @contextmanager
 def kernel_threads(threads: int | None, nodes: int) -> Iterator[None]:
     """Run kernels on so many threads (all cores by default), fewer for few nodes."""
-    whole = isinstance(threads, Integral) and not isinstance(threads, bool)
-    if threads is not None and not (whole and threads >= 1):
-        raise InputError(
-            f"threads is {threads!r}",
-            expected="a whole number from 1",
-            remedy="Leave it out for all cores",
-        )
     with _ONE_AT_A_TIME:
         _start_waiting_passively()
         available = int(numba.config.NUMBA_NUM_THREADS)
@@ -39,6 +30,24 @@ def kernel_threads(threads: int | None, nodes: int) -> Iterator[None]:
             yield
         finally:
             numba.set_num_threads(before)
+
+
+@contextmanager
+def at_most(threads: int) -> Iterator[int]:
+    """Run kernels on no more than so many of the threads that they have now; yields how many."""
+    available = numba.get_num_threads()
+    allowed = min(available, threads)
+    numba.set_num_threads(allowed)
+    try:
+        yield allowed
+    finally:
+        numba.set_num_threads(available)
+
+
+def is_thread_count(threads: object) -> bool:
+    """Whether this is an integer from 1 on."""
+    whole = isinstance(threads, Integral) and not isinstance(threads, bool)
+    return whole and int(threads) >= 1  # type: ignore[call-overload]
 
 
 def _start_waiting_passively() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rayrelief
+from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.pinhole import Pinhole
@@ -35,7 +36,7 @@ def test_json_holds_the_errors_of_the_library(run, sphere, plane):
     assert [row["scene"] for row in rows] == ["sphere", "plane"]
     for row, folder in zip(rows, (sphere, plane), strict=True):
         scene = read_scene(folder)
-        result = integrate(scene.normals, scene.camera, mask=scene.mask, threads=1)
+        result = integrate(scene.normals, scene.camera, mask=scene.mask, backend=CPU(1))
         assert scene.depth is not None
         errors = depth_errors(result.depth, scene.depth, "scale")
         assert (row["made"], row["re_percent"], row["era_percent"]) == (

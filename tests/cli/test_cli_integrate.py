@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError
 import numpy as np
 import pytest
 
+from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.calibration import read_camera, write_camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
@@ -46,7 +47,7 @@ def test_files_and_summary(run, sphere, out):
 def test_depth_is_that_of_the_library_bit_for_bit(run, sphere, out):
     run("integrate", sphere, "-o", out, *ONE_THREAD)
     scene = read_scene(sphere)
-    expected = integrate(scene.normals, scene.camera, mask=scene.mask, threads=1)
+    expected = integrate(scene.normals, scene.camera, mask=scene.mask, backend=CPU(1))
     np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
 
 
@@ -311,7 +312,7 @@ def test_single_file_in_any_convention(run, plane, out, convention):
         *("--camera", plane / "K.txt", *ONE_THREAD),
     )
     assert ended.code == 0
-    expected = integrate(normals, read_scene(plane).camera, threads=1)
+    expected = integrate(normals, read_scene(plane).camera, backend=CPU(1))
     np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
 
 
@@ -430,7 +431,7 @@ def test_camera_of_an_option(run, plane, out, options, camera):
     ended = run("integrate", plane, "-o", out, *options, *ONE_THREAD)
     assert ended.code == 0
     assert read_camera(out / "camera.json") == camera
-    expected = integrate(read_scene(plane).normals, camera, threads=1)
+    expected = integrate(read_scene(plane).normals, camera, backend=CPU(1))
     np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
 
     again = run("integrate", plane, "-o", out / "2", "--camera", out / "camera.json", *ONE_THREAD)
@@ -442,7 +443,7 @@ def test_camera_of_rays_comes_back_as_rays(run, plane, out, read_report):
     rays = Pinhole(40.0, 41.0, 15.25, 11.5).rays(24, 32)
     np.save(out.parent / "rays_in.npy", rays)
     run("integrate", plane, "-o", out, "--camera", out.parent / "rays_in.npy", *ONE_THREAD)
-    expected = integrate(read_scene(plane).normals, RayMap(rays), threads=1)
+    expected = integrate(read_scene(plane).normals, RayMap(rays), backend=CPU(1))
     np.testing.assert_array_equal(np.load(out / "depth.npy"), expected.depth)
     assert read_report(out)["camera"] == {"type": "RayMap", "size": [32, 24]}
 

@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.orthographic import Orthographic
-from rayrelief.discontinuity import relative_jump
 from rayrelief.formulation import bini, ray_plane
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import PixelGraph, pixel_graph
-from rayrelief.methods.edge_terms import EdgeModel, edge_terms, normal_equations
-from rayrelief.methods.irls import iterate
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.jumps import relative_jump
+from rayrelief.laws.bilateral import Bilateral
+from rayrelief.methods.reweighted import iterate
+from rayrelief.operators import Operator
+from rayrelief.solvers.base import LinearSolution, PreparedSolver
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.dense import Dense
 from reference import edge_loop
-from reference.problems import smooth_problem
+from reference.problems import normal_equations, problem_of, smooth_problem
 from reference.random_maps import facing_normals, random_mask, random_rays
 
 SEED = st.integers(0, 2**32 - 1)
@@ -110,7 +112,8 @@ def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps,
     problem = Problem.random(formulation, connectivity, seed)
     x = 0.2 * problem.rng.normal(size=problem.graph.size)
     values, model = problem.values(x), edge_loop.Model(jumps=jumps)
-    terms = edge_terms(problem.equations, EdgeModel(model.k, jumps, model.q, model.rho), x)
+    law = Bilateral(model.k, jumps, model.q, model.rho)
+    terms = law.terms(problem.equations, x)
     exists = problem.graph.exists
     beta = edge_loop.activations(problem.edges, values, model)
     targets = {
@@ -121,15 +124,16 @@ def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps,
     np.testing.assert_allclose(
         terms.weights[exists], expected_weights[exists], rtol=1e-6, atol=1e-300
     )
-    np.testing.assert_allclose(
-        terms.activation[exists], problem.on_edges(beta)[exists], rtol=1e-8, atol=1e-15
-    )
+    assert (terms.activation is not None) == jumps
+    if terms.activation is not None:
+        np.testing.assert_allclose(
+            terms.activation[exists], problem.on_edges(beta)[exists], rtol=1e-8, atol=1e-15
+        )
+        np.testing.assert_array_equal(law.cuts(terms)[exists], terms.activation[exists] > 0.5)
     np.testing.assert_allclose(
         terms.target[exists], problem.on_edges(targets)[exists], rtol=1e-9, atol=1e-12
     )
-    energy = normal_equations(
-        problem.equations, EdgeModel(model.k, jumps, model.q, model.rho), x
-    ).energy
+    energy = normal_equations(problem.equations, law, x).energy
     assert energy == pytest.approx(edge_loop.energy(problem.edges, values, model), rel=1e-6)
 
 
@@ -139,8 +143,8 @@ def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps,
 def test_normal_equations_are_those_of_the_reference(formulation, connectivity, jumps, seed):
     problem = Problem.random(formulation, connectivity, seed)
     x = 0.1 * problem.rng.normal(size=problem.graph.size)
-    normal = normal_equations(problem.equations, EdgeModel(2.0, jumps), x)
-    system, rhs = normal.system, normal.rhs
+    normal = normal_equations(problem.equations, Bilateral(2.0, jumps), x)
+    system, rhs = normal.operator, normal.rhs
     matrix, w, right = edge_loop.rows(
         problem.edges, problem.values(x), edge_loop.Model(jumps=jumps)
     )
@@ -162,10 +166,10 @@ def test_rounded_weights_do_not_move_the_surface(seed):
     """Equations that a surface satisfies are satisfied by it in the normal equations, too."""
     equations, truth = smooth_problem()
     x = 0.01 * np.random.default_rng(seed).normal(size=truth.size)
-    normal = normal_equations(equations, EdgeModel(2.0), x)
-    assert normal.system.conductance.dtype == np.float32
-    largest = np.abs(normal.system.conductance).max()
-    np.testing.assert_allclose(normal.rhs, normal.system @ truth, atol=1e-15 * largest)
+    normal = normal_equations(equations, Bilateral(2.0), x)
+    assert normal.operator.conductance.dtype == np.float32
+    largest = np.abs(normal.operator.conductance).max()
+    np.testing.assert_allclose(normal.rhs, normal.operator @ truth, atol=1e-15 * largest)
 
 
 @every_case
@@ -176,14 +180,9 @@ def test_one_outer_iteration_is_that_of_the_reference(formulation, connectivity,
     # Gentle, so that no pixel hangs on weights next to zero, whose position nothing determines.
     start = 0.01 * problem.rng.normal(size=problem.graph.size)
     model = edge_loop.Model(jumps=jumps)
-    loop = iterate(
-        problem.equations,
-        EdgeModel(model.k, jumps, model.q, model.rho),
-        Dense(),
-        start=start,
-        max_iterations=1,
-        tolerance=None,
-    )
+    law = Bilateral(model.k, jumps, model.q, model.rho)
+    started = problem_of(problem.equations, start=start)
+    loop = iterate(started, law, Dense(), CPU(), max_iterations=1)
     expected = edge_loop.outer_iteration(problem.edges, problem.values(start), model)
     np.testing.assert_allclose(
         centred(problem.graph, loop.x), problem.nodes(expected), rtol=1e-6, atol=1e-8
@@ -195,14 +194,8 @@ def test_one_outer_iteration_is_that_of_the_reference(formulation, connectivity,
 @given(seed=SEED)
 def test_a_run_from_a_flat_start_is_that_of_the_reference(formulation, connectivity, jumps, seed):
     problem = Problem.random(formulation, connectivity, seed)
-    loop = iterate(
-        problem.equations,
-        EdgeModel(0.5, jumps),
-        Dense(),
-        start=None,
-        max_iterations=4,
-        tolerance=None,
-    )
+    flat = problem_of(problem.equations)
+    loop = iterate(flat, Bilateral(0.5, jumps), Dense(), CPU(), max_iterations=4)
     x = problem.values(np.zeros(problem.graph.size))
     # alpha is zero in the first iteration: every edge counts as continuous.
     x = edge_loop.outer_iteration(problem.edges, x, edge_loop.Model(0.5, jumps=False))
@@ -221,15 +214,15 @@ def test_the_argument_of_the_logarithm_stays_positive_in_every_iteration(seed, k
     graph = pixel_graph(random_mask(rng, 12, 13, density=0.9))
     normals = facing_normals(rng, rays, spread=1.6)
     equations = ray_plane.central_equations(graph, graph.gather(normals), graph.gather(rays))
-    model = EdgeModel(k, jumps=True, q=q)
+    law = Bilateral(k, jumps=True, q=q)
     solver = Recording(ConjugateGradient(rtol=1e-6), [])
-    loop = iterate(equations, model, solver, start=None, max_iterations=15, tolerance=None)
+    loop = iterate(problem_of(equations), law, solver, CPU(), max_iterations=15)
     assert len(solver.iterates) == len(loop.history) == 15
     graph = equations.graph
     eps = ray_plane.omega_eps(graph.gather(normals), graph.gather(rays))
     omega = np.exp(equations.offset)
     for number, x in enumerate(solver.iterates, start=1):
-        beta = edge_terms(equations, model, x).activation
+        beta = law.terms(equations, x).activation
         alpha = relative_jump(x - x[graph.neighbours], omega, eps)
         argument = (omega + eps * alpha * beta)[graph.exists]
         assert argument.min() > 0, f"iteration {number}, seed {seed}"
@@ -243,8 +236,8 @@ class Recording:
     solver: ConjugateGradient
     iterates: list[np.ndarray]
 
-    def prepare(self, system: Laplacian, previous: object = None) -> RecordingPrepared:
-        return RecordingPrepared(self.solver.prepare(system), self.iterates)
+    def prepare(self, operator: Operator) -> RecordingPrepared:
+        return RecordingPrepared(self.solver.prepare(operator), self.iterates)
 
 
 @dataclass(frozen=True)
@@ -252,7 +245,7 @@ class RecordingPrepared:
     prepared: PreparedSolver
     iterates: list[np.ndarray]
 
-    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> Solution:
+    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> LinearSolution:
         solution = self.prepared.solve(rhs, start, tighten)
         self.iterates.append(solution.x)
         return solution

@@ -1,4 +1,4 @@
-"""Every linear solver solves every graph Laplacian; a new one is tested by adding a line."""
+"""Every linear solver solves every graph Operator; a new one is tested by adding a line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph, pixel_graph
-from rayrelief.solvers.base import Laplacian
+from rayrelief.operators import Operator
 from rayrelief.solvers.conjugate_gradient import BLOCK, ConjugateGradient
 from rayrelief.solvers.dense import Dense
 from rayrelief.solvers.direct import Direct
@@ -44,14 +44,14 @@ MASKS = {
 
 def random_system(
     rng: np.random.Generator, graph: PixelGraph, orders_of_magnitude: float
-) -> Laplacian:
+) -> Operator:
     """Symmetric conductances, spread evenly over so many orders of magnitude."""
     conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
     for d, a, b in graph.edges():
         if d % 2 == 0:
             conductance[d, a] = 10 ** rng.uniform(-orders_of_magnitude, 0, len(a))
             conductance[d ^ 1, b] = conductance[d, a]
-    return Laplacian(graph, conductance)
+    return Operator(graph, conductance)
 
 
 def centred(graph: PixelGraph, x: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ def centred(graph: PixelGraph, x: np.ndarray) -> np.ndarray:
     return x - means[graph.component_of_node]
 
 
-def dense_solution(system: Laplacian, rhs: np.ndarray) -> np.ndarray:
+def dense_solution(system: Operator, rhs: np.ndarray) -> np.ndarray:
     """Least-squares solution of the matrix that multiplying by unit vectors spells out."""
     matrix = np.stack([system @ unit for unit in np.eye(system.graph.size)], axis=1)
     np.testing.assert_array_equal(matrix, matrix.T)
@@ -178,7 +178,7 @@ def test_isolated_pixels_keep_their_start(solver):
     mask[::2, ::2] = True
     graph = pixel_graph(mask)
     start = np.arange(graph.size, dtype=float)
-    system = Laplacian(graph, np.zeros(graph.neighbours.shape, dtype=np.float32))
+    system = Operator(graph, np.zeros(graph.neighbours.shape, dtype=np.float32))
     solution = solver.prepare(system).solve(np.zeros(graph.size), start)
     assert solution.converged
     np.testing.assert_array_equal(solution.x, start)
@@ -191,7 +191,7 @@ def test_conductances_of_zero_split_a_component(solver):
     conductance[0] = [1, 1, 0, 1, 1, 0]
     conductance[1] = [0, 1, 1, 0, 1, 1]
     expected = np.array([0.0, 1.0, 2.0, 5.0, 3.0, 4.0])
-    system = Laplacian(graph, conductance)
+    system = Operator(graph, conductance)
     solution = solver.prepare(system).solve(system @ expected, np.zeros(6))
     assert solution.converged
     for part in (slice(0, 3), slice(3, 6)):
@@ -260,14 +260,14 @@ def test_conjugate_gradients_stop_at_their_tolerance_for_each_component(seed, rt
 
 def test_the_dense_solver_refuses_what_would_fill_the_memory():
     graph = pixel_graph(np.ones((8, 8), dtype=bool))
-    system = Laplacian(graph, graph.exists.astype(float))
+    system = Operator(graph, graph.exists.astype(float))
     with pytest.raises(InputError, match=r"64 pixels; expected at most 60.*Multigrid"):
         Dense(max_nodes=60).prepare(system)
 
 
 def test_the_direct_solver_refuses_what_would_fill_the_memory():
     graph = pixel_graph(np.ones((8, 8), dtype=bool))
-    system = Laplacian(graph, graph.exists.astype(float))
+    system = Operator(graph, graph.exists.astype(float))
     with pytest.raises(InputError, match=r"64 pixels; expected at most 60.*Multigrid"):
         Direct(max_nodes=60).prepare(system)
     assert Direct(max_nodes=64).prepare(system).solve(np.zeros(64), np.zeros(64)).converged
@@ -312,7 +312,7 @@ def test_without_pyamg_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyamg", None)
     graph = pixel_graph(np.ones((2, 2), dtype=bool))
     with pytest.raises(InputError, match=r"not installed.*python -m pip install"):
-        PyAMG().prepare(Laplacian(graph, graph.exists.astype(float)))
+        PyAMG().prepare(Operator(graph, graph.exists.astype(float)))
 
 
 @pytest.mark.parametrize("options", [{"rtol": 0.0}, {"max_steps": 0}, {"theta": 1.0}])

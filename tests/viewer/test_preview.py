@@ -53,8 +53,9 @@ def stepped_depth(height, width, column):
 def step():
     """A step whose depth is known from the start: its jump is active, and nothing else is."""
     depth = stepped_depth(20, 20, 8)
-    method = RayPlane(initial_depth=depth, max_iterations=1, tolerance=None)
-    return integrate(flat(20, 20), Pinhole(20.0, 20.0, 9.5, 9.5), method=method)
+    method = RayPlane(max_iterations=1, tolerance=None)
+    camera = Pinhole(20.0, 20.0, 9.5, 9.5)
+    return integrate(flat(20, 20), camera, start=depth, method=method)
 
 
 def test_a_truth_adds_one_panel_to_four(sphere):
@@ -134,8 +135,9 @@ def test_the_jump_panel_marks_a_known_step_and_nothing_else(step):
 
 def test_a_jump_survives_subsampling():
     depth = stepped_depth(10, 400, 301)
-    method = RayPlane(initial_depth=depth, max_iterations=1, tolerance=None)
-    result = integrate(flat(10, 400), Pinhole(400.0, 400.0, 199.5, 4.5), method=method)
+    method = RayPlane(max_iterations=1, tolerance=None)
+    camera = Pinhole(400.0, 400.0, 199.5, 4.5)
+    result = integrate(flat(10, 400), camera, start=depth, method=method)
     picture = panels(render_preview(result, height=32), 4, 32, round(WIDEST * 32))[3]
     assert (picture < 200).any(axis=-1).any(axis=0).sum() in (1, 2)
 

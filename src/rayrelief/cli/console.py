@@ -15,7 +15,7 @@ import typer
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
 
 if TYPE_CHECKING:
-    from rayrelief.methods.irls import Iteration
+    from rayrelief.methods.base import Iteration
 
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130

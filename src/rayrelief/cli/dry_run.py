@@ -13,18 +13,21 @@ import numpy as np
 import typer
 
 import rayrelief
+from rayrelief.backends.cpu import CPU
 from rayrelief.cli.console import progress, say
 from rayrelief.cli.report import to_json
 from rayrelief.cli.run import check_folder
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import Outcome, Status
-from rayrelief.estimate import check_memory, in_words, memory_available, memory_needed
+from rayrelief.estimate import check_memory, memory_needed
 from rayrelief.integration import integrate
-from rayrelief.methods.base import Method
-from rayrelief.methods.irls import Iteration
+from rayrelief.memory import in_words, memory_available
+from rayrelief.methods.base import Iteration
+from rayrelief.methods.reweighted import Reweighted
+from rayrelief.operators import Operator
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.solvers.base import LinearSolution
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 
 SAMPLE_PIXELS = 1_000_000  # of a larger mask a square of this size is integrated
@@ -32,17 +35,19 @@ SAMPLE_SECONDS = 15.0  # no iteration of it begins later, except the second
 CELLS = 8  # of the square's side: the steps in which its place is looked for
 
 
-def dry_run(scene: Scene, method: Method, out: Path, *, threads: int | None, as_json: bool) -> None:
+def dry_run(
+    scene: Scene, method: Reweighted, out: Path, *, threads: int | None, as_json: bool
+) -> None:
     """Tell what it takes to integrate a scene; InputError where the memory does not suffice."""
     check_folder(out)
     for note in scene.notes:
         say(f"note: {scene.name}: {note}")
     pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
     memory = {
-        "needed": memory_needed(pixels, inside, method, files=True),
+        "needed": memory_needed(pixels, inside, method, CPU(threads), files=True),
         "available": memory_available(),
     }
-    check_memory(pixels, inside, method, files=True)
+    check_memory(pixels, inside, method, CPU(threads), files=True)
     with progress(f"measuring {scene.name}", method.max_iterations) as advance:
         _load_kernels(method, threads)
         whole, prepare = _without_solving(scene, method, threads)
@@ -102,14 +107,14 @@ def fullest_square(mask: BoolArray, pixels: int) -> BoolArray:
 class _NoSolver:
     """Leaves the surface as it is: what remains of a run is all but its solves."""
 
-    def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _NoSolver:
+    def prepare(self, operator: Operator) -> _NoSolver:
         return self
 
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
-        return Solution(start, steps=0, converged=True)
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
+        return LinearSolution(start, steps=0, converged=True)
 
 
-def _load_kernels(method: Method, threads: int | None) -> None:
+def _load_kernels(method: Reweighted, threads: int | None) -> None:
     """Run a method on next to nothing: what is compiled or loaded once is not to be measured."""
     from rayrelief.synthetic.gallery import sphere
 
@@ -119,7 +124,7 @@ def _load_kernels(method: Method, threads: int | None) -> None:
 
 
 def _without_solving(
-    scene: Scene, method: Method, threads: int | None
+    scene: Scene, method: Reweighted, threads: int | None
 ) -> tuple[Integration, float]:
     """Check and prepare the whole map: a result without a surface, and its seconds."""
     began = time.perf_counter()
@@ -128,7 +133,7 @@ def _without_solving(
         scene.camera,
         mask=scene.mask,
         method=replace(method, solver=_NoSolver(), max_iterations=1, tolerance=None),
-        threads=threads,
+        backend=CPU(threads),
         on_failure="return",
     )
     seconds = time.perf_counter() - began
@@ -138,7 +143,7 @@ def _without_solving(
 def _first_iterations(
     scene: Scene,
     sample: BoolArray,
-    method: Method,
+    method: Reweighted,
     threads: int | None,
     advance: Callable[[Iteration], None],
 ) -> tuple[list[float], Status]:
@@ -157,14 +162,14 @@ def _first_iterations(
         scene.camera,
         mask=sample,
         method=replace(method, preprocessing=options),
-        threads=threads,
+        backend=CPU(threads),
         callback=look,
         on_failure="return",
     )
     return seconds, result.status
 
 
-def _growth(method: Method, ratio: float) -> float:
+def _growth(method: Reweighted, ratio: float) -> float:
     """Time of a map over that of a sample of it, by the ratio of their pixels."""
     # Conjugate gradients take steps in proportion to the width.
     return ratio**1.5 if isinstance(method.solver, ConjugateGradient) else ratio

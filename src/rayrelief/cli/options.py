@@ -12,8 +12,8 @@ import typer
 from rayrelief.errors import InputError
 
 if TYPE_CHECKING:
-    from rayrelief.methods.base import Method
     from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
+    from rayrelief.methods.reweighted import Reweighted
 
 
 class MethodName(StrEnum):
@@ -182,7 +182,7 @@ def build_method(
     connectivity: ConnectivityName | None = None,
     tolerance: float | None = None,
     **settings: Any,
-) -> Method:
+) -> Reweighted:
     """Method from options; whatever is None keeps the recipe's own value."""
     from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
     from rayrelief.preprocess import Preprocessing
@@ -214,11 +214,11 @@ def build_method(
 
 def _recipe_with(
     recipe: type[RayPlane] | type[BiNI] | type[Smooth], published: bool, given: dict[str, Any]
-) -> Method:
+) -> Reweighted:
     if not published:
         return recipe(**given)
     if not hasattr(recipe, "published"):
         raise typer.BadParameter("--published goes with the methods ray-plane and bini")
     given["iterations"] = given.pop("max_iterations", 1200)
-    method: Method = recipe.published(**given)
+    method: Reweighted = recipe.published(**given)
     return method

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.console import EXIT_FAILED, progress, say
 from rayrelief.cli.report import build_report, earlier_files, to_json
@@ -19,7 +20,7 @@ from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.estimate import check_memory
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
-from rayrelief.methods.base import Method
+from rayrelief.methods.reweighted import Reweighted
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
@@ -30,7 +31,7 @@ REPORT = "report.json"
 
 def run_and_write(
     scene: Scene,
-    method: Method,
+    method: Reweighted,
     out: Path,
     *,
     threads: int | None,
@@ -40,7 +41,8 @@ def run_and_write(
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     check_folder(out)
-    check_memory(scene.mask.size, int(np.count_nonzero(scene.mask)), method, files=True)
+    inside = int(np.count_nonzero(scene.mask))
+    check_memory(scene.mask.size, inside, method, CPU(threads), files=True)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     result = run(scene, method, threads)
@@ -74,7 +76,7 @@ def _print_summary(
     typer.echo("  written: " + ", ".join(str(p) for p in written))
 
 
-def run(scene: Scene, method: Method, threads: int | None) -> Integration:
+def run(scene: Scene, method: Reweighted, threads: int | None) -> Integration:
     """Integrate a scene under a progress bar, after saying what its reader assumed."""
     for note in scene.notes:
         say(f"note: {scene.name}: {note}")
@@ -84,7 +86,7 @@ def run(scene: Scene, method: Method, threads: int | None) -> Integration:
             scene.camera,
             mask=scene.mask,
             method=method,
-            threads=threads,
+            backend=CPU(threads),
             callback=advance,
         )
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rayrelief.cameras.view import View
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.graph import pixel_graph
 from rayrelief.methods.base import Method
-from rayrelief.preprocess import prepare_normals
+from rayrelief.problem import assemble
 from rayrelief.scene import Scene
 
 
@@ -50,25 +48,22 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
             expected="a ground-truth depth along the rays of a central camera",
             remedy="Use a scene with depth_gt",
         )
-    view = View.of(scene.camera, *scene.mask.shape)
-    if scene.depth_kind != view.kind:
+    inside = scene.mask & np.isfinite(scene.depth)
+    problem = assemble(scene.normals, scene.camera, mask=inside, method=method)
+    if scene.depth_kind != problem.depth_kind:
         raise InputError(
             f"the true depth of the scene {scene.name!r} is of the kind {scene.depth_kind!r}",
-            expected=f"{view.kind!r}, as the rays of its camera have it",
+            expected=f"{problem.depth_kind!r}, as the rays of its camera have it",
             remedy="Convert the depth first",
         )
-    inside = scene.mask & np.isfinite(scene.depth)
-    normals, inside, _ = prepare_normals(scene.normals, inside, view.rays, method.preprocessing)
-    graph = pixel_graph(inside, method.connectivity, wraps=view.wraps)
-    equations = method.equations(graph, normals, view)
-    graph = equations.graph  # without edges that are impossible
+    equations, graph = problem.equations, problem.graph
     if graph.component_count == graph.size:
         raise InputError(
             f"no two pixels of the scene {scene.name!r} are joined by an equation",
             expected="neighbours inside the mask that have a true depth",
             remedy="Check the mask and the ground truth",
         )
-    x = np.log(graph.gather(scene.depth))
+    x = problem.unknown(scene.depth)
     parts: tuple[list[FloatArray], ...] = ([], [], [])
     for d, a, b in graph.edges():
         miss = x[a] - x[b] - equations.offset[d, a]

@@ -7,10 +7,11 @@ Eq. numbers are those of Milano et al., ICCV 2025 (docs/equations.md maps them t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from rayrelief.cameras.view import View
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import (
@@ -87,6 +88,38 @@ def lambda_of(
         return np.full(n_a.shape[:-1], float(midpoint))
     f_a, f_b = (_inclination(midpoint.measure, n, tau) for n, tau in ((n_a, tau_a), (n_b, tau_b)))
     return 0.5 + 0.5 * np.tanh(0.5 * midpoint.slope * (f_a - f_b))  # sigma_k, without overflow
+
+
+def two_plane_equations(
+    graph: PixelGraph,
+    normals: FloatArray,
+    view: View,
+    *,
+    outlier_threshold: float | None = None,
+    outlier_samples: int = 21,
+    **options: Any,
+) -> EdgeEquations:
+    """Equations for normals (H, W, 3) seen through a view, central or orthographic; options below.
+
+    Without any they are those of the paper.
+    """
+    nodes = graph.gather(normals)
+    if view.origins is None:
+        return central_equations(
+            graph,
+            nodes,
+            graph.gather(view.rays),
+            outlier_threshold=outlier_threshold,
+            outlier_samples=outlier_samples,
+            **options,
+        )
+    if outlier_threshold is not None:
+        raise InputError(
+            "outlier_threshold was given for an orthographic camera",
+            expected="a central camera: it bounds the ratio of two depths",
+            remedy="Use preprocessing with outlier_ratio instead",
+        )
+    return orthographic_equations(graph, nodes, graph.gather(view.origins), **options)
 
 
 def central_equations(

@@ -1,117 +1,96 @@
-"""What every method has, whatever its equations."""
+"""The protocol of a method: solve(problem) -> Solution."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
-from rayrelief.cameras.view import View
-from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
-from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.graph import STEPS, Connectivity, PixelGraph
-from rayrelief.methods.edge_terms import EdgeModel
-from rayrelief.preprocess import Preprocessing
-from rayrelief.solvers.base import Solver
-from rayrelief.solvers.multigrid import Multigrid
+from rayrelief.backends.base import Backend
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.errors import Outcome
+from rayrelief.graph import Int32Array
+from rayrelief.problem import Problem
 
 
-@dataclass(frozen=True, kw_only=True)
-class Method:
-    """What every method has: how it prepares, connects, starts, solves and stops.
+@dataclass(frozen=True)
+class Iteration:
+    """One outer iteration, as the callback and the history see it.
 
     Attributes
     ----------
-    connectivity
-        4, "diagonal" (four diagonal neighbours) or 8.
-    max_iterations
-        Limit of the outer iterations.
-    tolerance
-        Stops when an iteration moves the surface by less than this fraction of its relief, or when
-        the surface only wanders to and fro; None runs all iterations.
-    solver
-        Inner linear solver.
-    initial_depth
-        (H, W) depth to start from, of the kind that the camera's rays imply; also fixes the scale.
-    preprocessing
-        What happens to normals that face away or do not fit.
+    number
+        1 for the first.
+    energy
+        Weighted sum of squared residuals at the new iterate.
+    change
+        Root mean square change of the unknown over its relief (the root mean square deviation
+        from the mean), each component's constant removed: free of scale, shift and unit.
+    inner_iterations
+        Steps of the linear solver.
+    seconds
+        Time of this iteration.
     """
 
-    connectivity: Connectivity = 4
-    max_iterations: int = 40
-    tolerance: float | None = 1e-4
-    solver: Solver = field(default_factory=Multigrid)
-    initial_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
-    preprocessing: Preprocessing = field(default_factory=Preprocessing)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
-            raise InputError(
-                f"max_iterations is {self.max_iterations!r}",
-                expected="a whole number from 1",
-                remedy="Leave it out for the method's own",
-            )
-        if self.connectivity not in STEPS:
-            raise InputError(
-                f"connectivity is {self.connectivity!r}",
-                expected="4, 'diagonal' or 8",
-                remedy="Use 4, the paper's choice",
-            )
-        if isinstance(self.solver, type) or not hasattr(self.solver, "prepare"):
-            raise InputError(
-                f"the solver is {self.solver!r}",
-                expected="a solver such as Multigrid(), not its class",
-                remedy="Leave it out for the method's own",
-            )
-        if not isinstance(self.preprocessing, Preprocessing):
-            raise InputError(
-                f"preprocessing is {self.preprocessing!r}",
-                expected="a Preprocessing",
-                remedy="Use Preprocessing(facing_away='average'), for example",
-            )
-        if self.tolerance is not None and not self.tolerance > 0:
-            raise InputError(
-                f"tolerance is {self.tolerance}",
-                expected="a positive number, or None for all iterations",
-                remedy="Use None (0 on the command line) to run without an early stop",
-            )
-
-    @property
-    def model(self) -> EdgeModel:
-        """How edges are weighted and blended."""
-        raise NotImplementedError
-
-    def without_truth(self) -> Method:
-        """Return the method without anything that it was told about the true surface."""
-        return self
-
-    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """Equations of all edges, for normals (H, W, 3) seen through a view."""
-        raise NotImplementedError
+    number: int
+    energy: float
+    change: float
+    inner_iterations: int
+    seconds: float
 
 
-def depth_image(name: str, depth: npt.ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    """Depth given with a method as (H, W) float64, or an InputError that names it."""
-    image: FloatArray = np.asarray(depth, dtype=np.float64)
-    if image.shape != shape:
-        raise InputError(
-            f"{name} has the shape {image.shape}",
-            expected=f"{shape}, the size of the normal map",
-            remedy="Give a depth for every pixel of the mask",
-        )
-    return image
+Callback = Callable[[Iteration], bool | None]
 
 
-def check_finite(**settings: float) -> None:
-    """Raise InputError unless all settings are finite and not negative."""
-    for name, value in settings.items():
-        if not (isinstance(value, Real) and np.isfinite(value) and value >= 0):
-            raise InputError(
-                f"{name} is {value!r}",
-                expected="a finite number that is not negative",
-                remedy="Leave it out for the paper's value",
-            )
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a method returns: a surface, how it came about, and what was decided on the way.
+
+    Attributes
+    ----------
+    x
+        (N,) unknown at the nodes of the problem's graph: log-depth, or depth for parallel rays.
+    outcome
+        How the run ended.
+    history
+        All iterations.
+    notes
+        What a reader of the result should know, one sentence each.
+    anchored
+        (C,) components whose constant is known; None where all are free.
+    cuts
+        (D, N) whether the surface is discontinuous across each directed edge, as seen from its
+        node a; None where the method does not say, and the size of a jump alone decides.
+    weights
+        (D, N) weight of each directed edge, small on a jump.
+    activation
+        (D, N) how far each directed edge was taken for a jump, 0 to 1.
+    segments
+        (N,) label of the continuous part that each node belongs to.
+    """
+
+    x: FloatArray
+    outcome: Outcome = Outcome.COMPLETED
+    history: tuple[Iteration, ...] = ()
+    notes: tuple[str, ...] = ()
+    anchored: BoolArray | None = None
+    cuts: BoolArray | None = None
+    weights: SingleArray | None = None
+    activation: SingleArray | None = None
+    segments: Int32Array | None = None
+
+
+@runtime_checkable
+class Method(Protocol):
+    """Anything that solves a problem.
+
+    It may also have ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)``,
+    which say how the problem is assembled, ``memory(nodes, backend)``, the bytes that it takes,
+    and ``max_iterations`` for a progress bar.
+    """
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        """Solve a problem; the callback sees each iteration and stops the run by returning True."""
+        ...

@@ -6,22 +6,22 @@ midpoint lambda_m, outlier_threshold eps_out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.formulation import bini, ray_plane
+from rayrelief.formulation import bini
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.formulation.ray_plane import AdaptiveMidpoint, CostFactor
+from rayrelief.formulation.ray_plane import AdaptiveMidpoint, CostFactor, two_plane_equations
 from rayrelief.graph import PixelGraph
-from rayrelief.methods.base import Method, check_finite, depth_image
-from rayrelief.methods.edge_terms import EdgeModel
+from rayrelief.laws.bilateral import Bilateral
+from rayrelief.methods.reweighted import Reweighted
 from rayrelief.solvers.base import Solver
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.multigrid import Multigrid
@@ -30,7 +30,7 @@ PUBLISHED_SOLVER = ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoPlanes(Method):
+class TwoPlanes(Reweighted):
     """What RayPlane and Smooth share: two local planes that meet on the ray between two pixels.
 
     Attributes
@@ -83,29 +83,16 @@ class TwoPlanes(Method):
 
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
         """Two-plane equations for central and for orthographic cameras."""
-        common: dict[str, Any] = {
-            "midpoint": self.midpoint,
-            "cost_factor": self.cost_factor,
-            "weight_constant": self.weight_gamma,
-        }
-        nodes = graph.gather(normals)
-        if view.origins is None:
-            return ray_plane.central_equations(
-                graph,
-                nodes,
-                graph.gather(view.rays),
-                outlier_threshold=self.outlier_threshold,
-                outlier_samples=self.outlier_samples,
-                **common,
-            )
-        if self.outlier_threshold is not None:
-            raise InputError(
-                "outlier_threshold was given for an orthographic camera",
-                expected="a central camera: it bounds the ratio of two depths",
-                remedy="Use preprocessing with outlier_ratio instead",
-            )
-        origins = graph.gather(view.origins)
-        return ray_plane.orthographic_equations(graph, nodes, origins, **common)
+        return two_plane_equations(
+            graph,
+            normals,
+            view,
+            midpoint=self.midpoint,
+            outlier_threshold=self.outlier_threshold,
+            outlier_samples=self.outlier_samples,
+            cost_factor=self.cost_factor,
+            weight_constant=self.weight_gamma,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +109,6 @@ class RayPlane(TwoPlanes):
         q and rho of the discontinuity activation.
     weight_constant
         gamma in the weights: this constant times n . ray; None for the full gamma.
-    known_depth
-        (H, W) true depth, whose jumps are taken as known: the oracle of the paper's Table 2.
     """
 
     sharpness: float = 2.0
@@ -131,7 +116,6 @@ class RayPlane(TwoPlanes):
     activation_slope: float = 50.0
     activation_threshold: float = 0.25
     weight_constant: float | None = None
-    known_depth: npt.NDArray[Any] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,44 +140,20 @@ class RayPlane(TwoPlanes):
         )
 
     @property
-    def model(self) -> EdgeModel:
-        """Bilateral weights, and jumps unless they are known or switched off."""
-        jumps = self.jumps and self.known_depth is None
-        return EdgeModel(self.sharpness, jumps, self.activation_slope, self.activation_threshold)
+    def law(self) -> Bilateral:
+        """Bilateral weights, and jumps unless they are switched off."""
+        return Bilateral(
+            self.sharpness, self.jumps, self.activation_slope, self.activation_threshold
+        )
 
     @property
     def weight_gamma(self) -> float | None:
         """Constant that replaces f in the gamma of the weights; None for f itself."""
         return self.weight_constant
 
-    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """Two-plane equations, with the true jumps where they are known."""
-        return self._with_known_jumps(super().equations(graph, normals, view))
-
-    def without_truth(self) -> RayPlane:
-        """Return the method without known_depth."""
-        return replace(self, known_depth=None)
-
-    def _with_known_jumps(self, equations: EdgeEquations) -> EdgeEquations:
-        """With true jumps omega + omega_eps alpha is the true ratio of the two depths."""
-        graph = equations.graph
-        if self.known_depth is None:
-            return equations
-        known = depth_image("known_depth", self.known_depth, graph.shape)
-        x = graph.gather(known)
-        if equations.unknown == "log-depth":
-            with np.errstate(invalid="ignore", divide="ignore"):
-                x = np.log(x)
-        offset = equations.offset.copy()
-        for d, a, b in graph.edges():
-            difference = x[a] - x[b]
-            usable = np.isfinite(difference)
-            offset[d, a[usable]] = difference[usable]
-        return replace(equations, offset=offset)
-
 
 @dataclass(frozen=True, kw_only=True)
-class BiNI(Method):
+class BiNI(Reweighted):
     """Bilateral normal integration (Cao et al., ECCV 2022).
 
     Attributes
@@ -229,9 +189,9 @@ class BiNI(Method):
         )
 
     @property
-    def model(self) -> EdgeModel:
+    def law(self) -> Bilateral:
         """Bilateral weights, no jumps."""
-        return EdgeModel(self.sharpness)
+        return Bilateral(self.sharpness)
 
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
         """First-order equations in the form asked for."""
@@ -261,6 +221,17 @@ class Smooth(TwoPlanes):
     solver: Solver = field(default_factory=lambda: Multigrid(rtol=1e-8))
 
     @property
-    def model(self) -> EdgeModel:
+    def law(self) -> Bilateral:
         """All edges alike, no jumps."""
-        return EdgeModel(k=0.0)
+        return Bilateral(k=0.0)
+
+
+def check_finite(**settings: float) -> None:
+    """Raise InputError unless all settings are finite and not negative."""
+    for name, value in settings.items():
+        if not (isinstance(value, Real) and np.isfinite(value) and value >= 0):
+            raise InputError(
+                f"{name} is {value!r}",
+                expected="a finite number >= 0",
+                remedy="Leave it out for the paper's value",
+            )

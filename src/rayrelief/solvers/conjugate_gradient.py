@@ -14,7 +14,9 @@ from numba import njit, prange
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_limits
+from rayrelief.operators import Operator
+from rayrelief.solvers.anchoring import balance, settle
+from rayrelief.solvers.base import LinearSolution, check_limits
 from rayrelief.solvers.kernels import dot, flow, residual_limits
 
 PORTION = 40_000_000  # nodes times steps of one call
@@ -49,33 +51,44 @@ class ConjugateGradient:
                 remedy="Leave it out for the published value",
             )
 
-    def prepare(
-        self, system: Laplacian, previous: PreparedSolver | None = None
-    ) -> _PreparedConjugateGradient:
+    def prepare(self, operator: Operator) -> _PreparedConjugateGradient:
         """Build the preconditioner."""
-        diagonal = system.conductance.sum(axis=0, dtype=np.float64)
-        inverse = 1.0 / np.maximum(diagonal, self.diagonal_floor)
-        return _PreparedConjugateGradient(self, system, inverse)
+        inverse = 1.0 / np.maximum(operator.row_sums(), self.diagonal_floor)
+        return _PreparedConjugateGradient(self, operator, inverse)
+
+    def memory(self, nodes: int, directions: int) -> int:
+        """Bytes at the peak of a solve, measured."""
+        return 2 * directions * nodes
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedConjugateGradient:
     recipe: ConjugateGradient
-    system: Laplacian
+    operator: Operator
     inverse_diagonal: FloatArray
 
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
-        graph = self.system.graph
+        graph = self.operator.graph
         x = start.copy()
+        settle(self.operator, rhs, x)
         r, p, q = np.empty_like(x), np.empty_like(x), np.empty_like(x)
         steps = np.zeros(graph.component_count, dtype=np.int64)
         converged = np.zeros(graph.component_count, dtype=np.bool_)
         sizes = np.diff(graph.starts)
         first_small = int(np.searchsorted(-sizes, -BLOCK))  # components are sorted by size
-        matrix = (graph.neighbours, self.system.conductance, self.inverse_diagonal)
+        matrix = (
+            *(graph.neighbours, self.operator.conductance, self.operator.anchors),
+            self.inverse_diagonal,
+        )
         limits = residual_limits(
-            graph.starts, rhs, start, self.inverse_diagonal, 1.0, self.recipe.rtol * tighten
+            graph.starts,
+            self.operator.anchors,
+            rhs,
+            x,
+            self.inverse_diagonal,
+            1.0,
+            self.recipe.rtol * tighten,
         )
         max_steps = self.recipe.max_steps
         for c in range(first_small):
@@ -104,13 +117,15 @@ class _PreparedConjugateGradient:
             steps,
             converged,
         )
-        return Solution(x, int(steps.max(initial=0)), bool(converged.all()))
+        balance(self.operator, rhs, x)
+        return LinearSolution(x, int(steps.max(initial=0)), bool(converged.all()))
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def _solve_by_blocks(
     neighbours: Any,
     conductance: Any,
+    anchors: Any,
     inverse: Any,
     rhs: Any,
     x: Any,
@@ -131,14 +146,14 @@ def _solve_by_blocks(
         for k in prange(blocks):
             lo = start + k * BLOCK
             hi = min(lo + BLOCK, stop)
-            partial[k] = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
+            partial[k] = _begin(neighbours, conductance, anchors, inverse, rhs, x, r, p, lo, hi)
         rr, rz = _ordered_sum(partial)
     steps = 0
     while rr > limit and steps < max_steps:
         for k in prange(blocks):
             lo = start + k * BLOCK
             hi = min(lo + BLOCK, stop)
-            partial[k, 0] = _multiply(neighbours, conductance, p, q, lo, hi)
+            partial[k, 0] = _multiply(neighbours, conductance, anchors, p, q, lo, hi)
         step = rz / _ordered_sum(partial)[0]
         for k in prange(blocks):
             lo = start + k * BLOCK
@@ -158,6 +173,7 @@ def _solve_by_blocks(
 def _solve_small(
     neighbours: Any,
     conductance: Any,
+    anchors: Any,
     inverse: Any,
     rhs: Any,
     x: Any,
@@ -173,10 +189,10 @@ def _solve_small(
 ) -> None:
     for c in prange(first, len(starts) - 1):
         lo, hi = starts[c], starts[c + 1]
-        rr, rz = _begin(neighbours, conductance, inverse, rhs, x, r, p, lo, hi)
+        rr, rz = _begin(neighbours, conductance, anchors, inverse, rhs, x, r, p, lo, hi)
         done = 0
         while rr > limits[c] and done < max_steps:
-            step = rz / _multiply(neighbours, conductance, p, q, lo, hi)
+            step = rz / _multiply(neighbours, conductance, anchors, p, q, lo, hi)
             rr, new_rz = _advance(step, inverse, x, r, p, q, lo, hi)
             _turn(new_rz / rz, p, q, lo, hi)
             rz = new_rz
@@ -188,6 +204,7 @@ def _solve_small(
 def _begin(
     neighbours: Any,
     conductance: Any,
+    anchors: Any,
     inverse: Any,
     rhs: Any,
     x: Any,
@@ -197,7 +214,7 @@ def _begin(
     hi: int,
 ) -> Any:
     """Residual and first direction; returns r.r and r.z."""
-    flow(neighbours, conductance, x, r, lo, hi)
+    flow(neighbours, conductance, anchors, x, r, lo, hi)
     for a in range(lo, hi):
         r[a] = rhs[a] - r[a]
         p[a] = r[a] * inverse[a]
@@ -205,9 +222,11 @@ def _begin(
 
 
 @njit(inline="always", error_model="numpy")
-def _multiply(neighbours: Any, conductance: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
-    """q = L p on nodes lo..hi; returns p.q."""
-    flow(neighbours, conductance, p, q, lo, hi)
+def _multiply(
+    neighbours: Any, conductance: Any, anchors: Any, p: Any, q: Any, lo: int, hi: int
+) -> Any:
+    """q = A p on nodes lo..hi; returns p.q."""
+    flow(neighbours, conductance, anchors, p, q, lo, hi)
     return dot(p[lo:hi], q[lo:hi])
 
 

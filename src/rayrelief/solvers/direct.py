@@ -7,7 +7,8 @@ from typing import Any
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_max_nodes
+from rayrelief.operators import Operator
+from rayrelief.solvers.base import LinearSolution, check_max_nodes
 from rayrelief.solvers.sparse import Grounded
 
 
@@ -29,16 +30,20 @@ class Direct:
     def __post_init__(self) -> None:
         check_max_nodes("Direct", self.max_nodes)
 
-    def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _PreparedDirect:
+    def prepare(self, operator: Operator) -> _PreparedDirect:
         """Refuse what is too large, and factorise."""
-        if system.graph.size > self.max_nodes:
+        if operator.graph.size > self.max_nodes:
             raise InputError(
-                f"the direct solver got {system.graph.size} pixels",
+                f"the direct solver got {operator.graph.size} pixels",
                 expected=f"at most {self.max_nodes} (its max_nodes)",
                 remedy="Use Multigrid, or raise max_nodes if there is the memory for it",
             )
-        grounded = Grounded.of(system)
+        grounded = Grounded.of(operator)
         return _PreparedDirect(grounded, _factorise(grounded.matrix))
+
+    def memory(self, nodes: int, directions: int) -> int:
+        """Bytes at the peak of a solve, measured up to a megapixel."""
+        return (1122 + 282 * directions) * nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +51,7 @@ class _PreparedDirect:
     grounded: Grounded
     factors: Any
 
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
         """Solve for one right-hand side (N,); of start (N,) only the constants count."""
         return self.grounded.solve(self._inverse, rhs, start)
 

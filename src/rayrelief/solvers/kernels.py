@@ -16,8 +16,10 @@ FUSED = {"contract"}  # multiply and add in one instruction; the order of sums s
 
 
 @njit(inline="always", error_model="numpy")
-def flow(neighbours: Any, conductance: Any, x: Any, out: Any, lo: int, hi: int) -> None:
-    """out = L x on nodes lo..hi. Slices and unsigned indices spare the checks of each access."""
+def flow(
+    neighbours: Any, conductance: Any, anchors: Any, x: Any, out: Any, lo: int, hi: int
+) -> None:
+    """out = A x on nodes lo..hi. Slices and unsigned indices spare the checks of each access."""
     x_block, out_block = x[lo:hi], out[lo:hi]
     out_block[:] = 0.0
     for d in range(0, len(conductance), 2):
@@ -27,6 +29,10 @@ def flow(neighbours: Any, conductance: Any, x: Any, out: Any, lo: int, hi: int) 
             out_block[i] += c_there[i] * (x_block[i] - x[there[i]]) + c_back[i] * (
                 x_block[i] - x[back[i]]
             )
+    if len(anchors) > 0:
+        anchor = anchors[lo:hi]
+        for i in range(hi - lo):
+            out_block[i] += anchor[i] * x_block[i]
 
 
 @njit(inline="always", error_model="numpy")
@@ -57,8 +63,12 @@ def entries(start: Any, i: int, size: int, total: int) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
-def residual_limits(starts: Any, rhs: Any, x: Any, inverse: Any, factor: float, rtol: float) -> Any:
+def residual_limits(
+    starts: Any, anchors: Any, rhs: Any, x: Any, inverse: Any, factor: float, rtol: float
+) -> Any:
     """Squared residual at which each component counts as solved; the diagonal is factor / inverse.
+
+    What anchors take of the right-hand side does not count: strong ones would excuse any residual.
 
     Next to no right-hand side is common: plateaus whose jumps have no weight. There the residual
     ends in rounding errors of x, and following these leads to infinity.
@@ -67,7 +77,8 @@ def residual_limits(starts: Any, rhs: Any, x: Any, inverse: Any, factor: float, 
     for c in range(len(limits)):
         right = rounding = 0.0
         for i in range(starts[c], starts[c + 1]):
-            right += rhs[i] * rhs[i]
+            flux = rhs[i] - anchors[i] * x[i] if len(anchors) > 0 else rhs[i]
+            right += flux * flux
             error = EPSILON * x[i] * factor / inverse[i] if inverse[i] > 0.0 else 0.0
             rounding += error * error
         limits[c] = rtol * rtol * right + rounding

@@ -12,7 +12,9 @@ import numpy as np
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, check_limits
+from rayrelief.operators import Operator
+from rayrelief.solvers.anchoring import balance, settle
+from rayrelief.solvers.base import LinearSolution, check_limits
 from rayrelief.solvers.kernels import residual_limits
 from rayrelief.solvers.sparse import Parts, csr_matrix, rounding
 
@@ -50,7 +52,7 @@ class PyAMG:
                 remedy="Leave it out for the default",
             )
 
-    def prepare(self, system: Laplacian, previous: PreparedSolver | None = None) -> _PreparedPyAMG:
+    def prepare(self, operator: Operator) -> _PreparedPyAMG:
         """Build a hierarchy for each part."""
         try:
             import pyamg
@@ -59,10 +61,10 @@ class PyAMG:
                 "the solver PyAMG needs the package pyamg, which is not installed",
                 remedy='Install it: python -m pip install "pyamg>=5.2"',
             ) from error
-        parts = Parts.of(system)
-        whole = csr_matrix(parts.system)
+        parts = Parts.of(operator)
+        whole = csr_matrix(parts.operator)
         matrices = [
-            whole[lo:hi, lo:hi] for lo, hi in pairwise(parts.system.graph.starts) if hi - lo > 1
+            whole[lo:hi, lo:hi] for lo, hi in pairwise(parts.operator.graph.starts) if hi - lo > 1
         ]
         sweeps = ("gauss_seidel", {"sweep": "symmetric"})
         hierarchies = [
@@ -82,6 +84,10 @@ class PyAMG:
         ]
         return _PreparedPyAMG(self, parts, matrices, hierarchies)
 
+    def memory(self, nodes: int, directions: int) -> int:
+        """Bytes at the peak of a solve, measured."""
+        return (312 + 107 * directions) * nodes
+
 
 @dataclass(frozen=True, eq=False)
 class _PreparedPyAMG:
@@ -90,22 +96,24 @@ class _PreparedPyAMG:
     matrices: list[Any]  # of the parts beyond one node, which come first
     hierarchies: list[Any]
 
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
         from pyamg.krylov import cg
 
-        system, order = self.parts.system, self.parts.order
-        starts = system.graph.starts
+        operator, order = self.parts.operator, self.parts.order
+        starts, anchored = operator.graph.starts, operator.anchored
         x, b = start[order], rhs[order]
-        diagonal = system.conductance.sum(axis=0, dtype=np.float64)
+        settle(operator, b, x)
+        diagonal = operator.row_sums()
         inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
         rtol = self.recipe.rtol * tighten
-        limits = np.sqrt(residual_limits(starts, b, x, inverse, 1.0, rtol))
-        residual = b - system @ x
+        limits = np.sqrt(residual_limits(starts, operator.anchors, b, x, inverse, 1.0, rtol))
+        residual = b - operator @ x
         steps, converged = 0, True
         for c, (matrix, hierarchy) in enumerate(zip(self.matrices, self.hierarchies, strict=True)):
             part = slice(starts[c], starts[c + 1])
-            r = residual[part] - residual[part].mean()  # no solution balances the mean
+            # No solution balances the mean of a part that nothing holds.
+            r = residual[part] - (0.0 if anchored[c] else residual[part].mean())
             norm = np.linalg.norm(r)
             if norm <= limits[c]:
                 continue
@@ -120,9 +128,10 @@ class _PreparedPyAMG:
                     M=hierarchy.aspreconditioner(cycle="V"),
                     residuals=history,
                 )
-            x[part] += correction - correction.mean()
+            x[part] += correction - (0.0 if anchored[c] else correction.mean())
             steps = max(steps, len(history) - 1)
             # A residual of next to nothing can look like a breakdown: what is left of it decides.
             left = np.linalg.norm(r - matrix @ correction)
             converged &= trouble == 0 or bool(left <= limits[c])
-        return Solution(self.parts.restore(x), steps, bool(converged))
+        balance(operator, b, x)
+        return LinearSolution(self.parts.restore(x), steps, bool(converged))

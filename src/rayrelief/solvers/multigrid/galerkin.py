@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from numba import get_thread_id, njit, prange
@@ -15,6 +14,7 @@ from rayrelief.conventions import SingleArray
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
 from rayrelief.solvers.multigrid.rows import Rows
+from rayrelief.threads import at_most
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
 BLOCK = 512  # rows
@@ -68,19 +68,14 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     all their digits beside strong ones. The diagonal follows from the rows' sums being zero.
     """
     size = len(down.start) - 1
-    available = numba.get_num_threads()
-    threads = min(available, MOST_THREADS)
-    fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
-    coarse_place = np.full((threads, size), -1, dtype=np.int32)
+    with at_most(MOST_THREADS) as threads:
+        fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
+        coarse_place = np.full((threads, size), -1, dtype=np.int32)
 
-    def fill(*part: Any) -> None:
-        _multiply(*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place, *part)
+        def fill(*part: Any) -> None:
+            _multiply(*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place, *part)
 
-    numba.set_num_threads(threads)
-    try:
         return Rows(size, *_compressed(size, CAPACITY, fill))
-    finally:
-        numba.set_num_threads(available)
 
 
 def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[Any, Any, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import SingleArray
-from rayrelief.solvers.base import Laplacian
+from rayrelief.operators import Operator
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,11 @@ class Rows:
         return self.start, self.column, self.conductance
 
 
-def stencil(system: Laplacian) -> Rows:
-    """A system on the pixel graph as rows; nothing is copied."""
+def stencil(operator: Operator) -> Rows:
+    """An operator on the pixel graph as rows, without its anchors; nothing is copied."""
     return Rows(
-        system.graph.size,
+        operator.graph.size,
         np.empty(0, dtype=np.int32),
-        system.graph.neighbours.reshape(-1),
-        system.conductance.reshape(-1),
+        operator.graph.neighbours.reshape(-1),
+        operator.conductance.reshape(-1),
     )

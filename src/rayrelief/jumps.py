@@ -1,13 +1,15 @@
-"""Discontinuities for output: how large the jump of every edge is."""
+"""How large the jump across every edge is, for output."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
-from rayrelief.formulation.edge_equations import EdgeEquations, dot, empty_terms, node_blocks
+from rayrelief.formulation.edge_equations import dot, empty_terms, node_blocks
 from rayrelief.formulation.ray_plane import omega_eps
-from rayrelief.graph import PixelGraph
+from rayrelief.graph import PixelGraph, Scalar
+from rayrelief.problem import Problem
 
 
 def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArray) -> FloatArray:
@@ -15,14 +17,11 @@ def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArr
     return (np.exp(difference) - omega) / omega_eps  # Eq. 14
 
 
-def relative_jumps(
-    equations: EdgeEquations, x: FloatArray, normals: FloatArray, rays: FloatArray
-) -> FloatArray:
-    """alpha of every directed edge (D, N), with normals and rays (N, 3) at the nodes.
-
-    NaN where n_z vanishes.
-    """
-    graph, alpha = equations.graph, empty_terms(equations.graph)
+def relative_jumps(problem: Problem, x: FloatArray) -> FloatArray:
+    """alpha of every directed edge (D, N) for the unknown x (N,); NaN where n_z vanishes."""
+    equations, graph = problem.equations, problem.graph
+    normals, rays = graph.gather(problem.normals), graph.gather(problem.view.rays)
+    alpha = empty_terms(graph)
     for nodes, _ in node_blocks(graph):
         eps = omega_eps(normals[nodes], rays[nodes])
         eps[eps == 0] = np.nan
@@ -32,15 +31,15 @@ def relative_jumps(
     return alpha
 
 
-def jump_sizes(
-    equations: EdgeEquations, x: FloatArray, normals: FloatArray, rays: FloatArray
-) -> FloatArray:
+def jump_sizes(problem: Problem, x: FloatArray) -> FloatArray:
     """Jump of every directed edge (D, N) along the ray between its pixels, in units of depth.
 
-    Normals and rays are (N, 3) at the nodes. Unlike alpha this has no pole where n_z vanishes, and
-    at grazing angles it does not take the slope of the surface for a jump.
+    Unlike alpha this has no pole where n_z vanishes, and at grazing angles it does not take the
+    slope of the surface for a jump.
     """
-    graph, sizes = equations.graph, empty_terms(equations.graph)
+    equations, graph = problem.equations, problem.graph
+    normals, rays = graph.gather(problem.normals), graph.gather(problem.view.rays)
+    sizes = empty_terms(graph)
     for nodes, _ in node_blocks(graph):
         n_a, tau_a = np.asfortranarray(normals[nodes]), np.asfortranarray(rays[nodes])
         at_a = dot(n_a, tau_a)
@@ -56,6 +55,8 @@ def jump_sizes(
     return sizes
 
 
-def both_ways(graph: PixelGraph, values: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
+def both_ways(
+    graph: PixelGraph, values: npt.NDArray[Scalar], d: int
+) -> tuple[npt.NDArray[Scalar], npt.NDArray[Scalar]]:
     """Of values (D, N) on directed edges: those into each node from direction d, and back."""
     return values[d], np.take(values[d ^ 1], graph.neighbours[d])

@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.errors import Outcome
 from rayrelief.formulation import ray_plane
 from rayrelief.graph import pixel_graph
-from rayrelief.methods.edge_terms import EdgeModel, normal_equations
-from rayrelief.methods.irls import iterate
-from rayrelief.solvers.base import Laplacian, Solution
+from rayrelief.laws.bilateral import Bilateral
+from rayrelief.methods.reweighted import iterate
+from rayrelief.operators import Operator
+from rayrelief.solvers.base import LinearSolution
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.dense import Dense
-from reference.problems import rough_problem, smooth_problem
+from reference.problems import normal_equations, problem_of, rough_problem, smooth_problem
 from reference.random_maps import facing_normals
 
 SEED = st.integers(0, 2**32 - 1)
@@ -33,15 +35,15 @@ class Broken:
     good_calls: int
     calls: list[int]
 
-    def prepare(self, system: Laplacian, previous: object = None) -> Broken:
-        del system
+    def prepare(self, operator: Operator) -> Broken:
+        del operator
         return self
 
-    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> Solution:
+    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> LinearSolution:
         del rhs, tighten
         self.calls.append(1)
         x = start + 1.0 if len(self.calls) <= self.good_calls else np.full(len(start), np.nan)
-        return Solution(x, steps=1, converged=True)
+        return LinearSolution(x, steps=1, converged=True)
 
 
 @dataclass(frozen=True)
@@ -51,34 +53,29 @@ class Scripted:
     surfaces: Sequence[np.ndarray]
     calls: list[float] = field(default_factory=list)
 
-    def prepare(self, system: Laplacian, previous: object = None) -> Scripted:
-        del system
+    def prepare(self, operator: Operator) -> Scripted:
+        del operator
         return self
 
-    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> Solution:
+    def solve(self, rhs: np.ndarray, start: np.ndarray, tighten: float = 1.0) -> LinearSolution:
         del rhs, start
         x = self.surfaces[len(self.calls) % len(self.surfaces)]
         self.calls.append(tighten)
-        return Solution(x.copy(), steps=1, converged=True)
+        return LinearSolution(x.copy(), steps=1, converged=True)
 
 
-def run(equations, **changes):
-    options = {
-        "solver": Dense(),
-        "start": None,
-        "max_iterations": 20,
-        "tolerance": 1e-6,
-        **changes,
-    }
-    return iterate(equations, EdgeModel(2.0, jumps=True), **options)
+def run(equations, solver=None, start=None, **changes):
+    options = {"max_iterations": 20, "tolerance": 1e-6, **changes}
+    problem = problem_of(equations, start=start)
+    return iterate(problem, Bilateral(2.0, jumps=True), solver or Dense(), CPU(), **options)
 
 
 def two_surfaces(equations):
     """One of lower energy, one of higher."""
     rng = np.random.default_rng(6)
     surfaces = [scale * rng.normal(size=90) for scale in (0.1, 0.3)]
-    model = EdgeModel(2.0, jumps=True)
-    return sorted(surfaces, key=lambda x: normal_equations(equations, model, x).energy)
+    law = Bilateral(2.0, jumps=True)
+    return sorted(surfaces, key=lambda x: normal_equations(equations, law, x).energy)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -134,7 +131,7 @@ def wandering_surfaces(count):
 def test_a_surface_that_wanders_is_done():
     surfaces = wandering_surfaces(20)
     loop = run(rough_problem(), solver=Scripted(surfaces))
-    assert loop.outcome is Outcome.WANDERS
+    assert loop.outcome is Outcome.OSCILLATES
     assert loop.outcome.ok
     assert len(loop.history) == 12
     np.testing.assert_array_equal(loop.x, surfaces[11])
@@ -212,11 +209,11 @@ def test_what_is_not_finite_ends_the_run_at_the_last_good_iterate(good_calls):
 
 def test_the_history_describes_the_iterates():
     equations = rough_problem()
-    model = EdgeModel(2.0, jumps=True)
+    law = Bilateral(2.0, jumps=True)
     iterates = [run(equations, tolerance=None, max_iterations=n).x for n in (1, 2, 3)]
     history = run(equations, tolerance=None, max_iterations=3).history
     for x, iteration in zip(iterates, history, strict=True):
-        assert iteration.energy == normal_equations(equations, model, x).energy
+        assert iteration.energy == normal_equations(equations, law, x).energy
         assert iteration.inner_iterations == 1
         assert iteration.seconds > 0
     for old, new, iteration in zip(iterates[:-1], iterates[1:], history[1:], strict=True):

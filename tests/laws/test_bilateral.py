@@ -9,23 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rayrelief.discontinuity import jump_sizes, relative_jump
-from rayrelief.formulation.ray_plane import (
-    central_equations,
-    omega,
-    omega_eps,
-    orthographic_equations,
-)
-from rayrelief.graph import pixel_graph
-from rayrelief.methods.edge_terms import (
+from rayrelief.jumps import relative_jump
+from rayrelief.laws.bilateral import (
     activation,
     bilateral_weights,
     blended_log_offset,
     blended_offset,
 )
-from reference.random_maps import facing_normals, random_mask, random_rays
 
-SEED = st.integers(0, 2**32 - 1)
 UNIT = st.floats(0, 1)
 Q, RHO = 50.0, 0.25
 
@@ -110,61 +101,3 @@ def test_limits_of_the_activation():
 def test_the_activation_falls_as_the_weight_grows(first, second, q, rho):
     low, high = sorted((first, second))
     assert 1 >= activation(low, q, rho) >= activation(high, q, rho) >= 0
-
-
-@settings(max_examples=40, deadline=None)
-@given(SEED, st.sampled_from([4, "diagonal", 8]), st.booleans())
-def test_jumps_close_the_gap_along_the_ray_in_between(seed, connectivity, unit):
-    rng = np.random.default_rng(seed)
-    rays = random_rays(rng, 6, 7, unit=unit)
-    graph = pixel_graph(random_mask(rng, 6, 7), connectivity)
-    normals, rays = graph.gather(facing_normals(rng, rays)), graph.gather(rays)
-    equations = central_equations(graph, normals, rays)
-    assert equations.left_out == 0
-    x = rng.normal(size=graph.size)
-    jumps = jump_sizes(equations, x, normals, rays)
-    assert (jumps[~graph.exists] == 0).all()
-    for d, a, b in graph.edges():
-        middle = (rays[a] + rays[b]) / 2
-        on_a, on_b = (
-            np.exp(x[i]) * np.sum(normals[i] * rays[i], 1) / np.sum(normals[i] * middle, 1)
-            for i in (a, b)
-        )
-        # Where the planes of a and b cross the ray in between, in units of that ray.
-        np.testing.assert_allclose(jumps[d, a], on_a - on_b, rtol=1e-9, atol=1e-12)
-        # The paper's alpha is another view of the same jump.
-        ratio = omega(normals[a], normals[b], rays[a], rays[b], middle)
-        alpha = relative_jump(x[a] - x[b], ratio, omega_eps(normals[a], rays[a]))
-        along_z = jumps[d, a] / np.exp(x[b])
-        along_z *= np.sum(normals[a] * middle, axis=1) / normals[a, 2]
-        np.testing.assert_allclose(along_z, alpha, rtol=1e-8, atol=1e-12)
-
-
-@settings(max_examples=30, deadline=None)
-@given(SEED)
-def test_orthographic_jumps_are_differences_of_depth(seed):
-    rng = np.random.default_rng(seed)
-    graph = pixel_graph(random_mask(rng, 5, 6))
-    normals = facing_normals(rng, np.tile([0.0, 0.0, 1.0], (graph.size, 1)))
-    v, u = np.divmod(graph.pixels, 6)
-    origins = np.stack((u, v, np.zeros_like(u)), axis=-1).astype(float)
-    rays = np.tile([0.0, 0.0, 1.0], (graph.size, 1))
-    equations = orthographic_equations(graph, normals, origins)
-    z = rng.normal(size=graph.size)
-    jumps = jump_sizes(equations, z, normals, rays)
-    for d, a, b in graph.edges():
-        middle = (origins[a] + origins[b]) / 2
-        on_a, on_b = (
-            z[i] - np.sum(normals[i] * (middle - origins[i]), 1) / normals[i, 2] for i in (a, b)
-        )
-        np.testing.assert_allclose(jumps[d, a], on_a - on_b, rtol=1e-9, atol=1e-12)
-
-
-def test_a_level_floor_has_jumps_although_alpha_has_a_pole():
-    graph = pixel_graph(np.ones((2, 1), dtype=bool))
-    rays = np.array([[0.0, 0.5, 1.0], [0.0, 0.6, 1.0]])
-    normals = np.tile([0.0, -1.0, 0.0], (2, 1))
-    x = -np.log(rays[:, 1])  # on the floor y = 1
-    np.testing.assert_allclose(
-        jump_sizes(central_equations(graph, normals, rays), x, normals, rays), 0, atol=1e-14
-    )

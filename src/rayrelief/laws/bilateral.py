@@ -1,34 +1,34 @@
-"""Bilateral weights, discontinuity activation and right-hand sides; their normal equations."""
+"""Bilateral: the paper's law of weights, discontinuity activation and right-hand sides."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.methods.elementary import exp, log
-from rayrelief.solvers.base import Laplacian
+from rayrelief.laws.base import EdgeTerms
+from rayrelief.laws.elementary import exp, log
 from rayrelief.solvers.kernels import FUSED
 
-BLOCK = 512  # nodes per block; the partial energies of the blocks are added in order
+NODES = 512  # of a block; the partial energies of the blocks are added in order
 
 
 @dataclass(frozen=True)
-class EdgeModel:
-    """How edges are weighted and blended, in the paper's symbols.
+class Bilateral:
+    """Bilateral weights and, on demand, discontinuity activation, in the paper's symbols.
 
     Attributes
     ----------
     k
         Sharpness of the bilateral weights; 0 weights all edges alike.
-    q, rho
-        Slope and threshold of the discontinuity activation.
     jumps
         Whether discontinuities enter the equations (alpha and beta).
+    q, rho
+        Slope and threshold of the discontinuity activation.
     """
 
     k: float
@@ -36,80 +36,60 @@ class EdgeModel:
     q: float = 50.0
     rho: float = 0.25
 
+    def from_flat(self) -> Bilateral:
+        """Return the law with alpha = 0, as the paper begins."""
+        return replace(self, jumps=False)
 
-@dataclass(frozen=True, eq=False)
-class EdgeTerms:
-    """Weight w, activation beta and right-hand side of all directed edges (D, N) at one iterate."""
+    def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
+        """Evaluate weights, activation and right-hand sides at the iterate x (N,)."""
+        shape = equations.offset.shape
+        weights, beta, target = np.empty(shape), np.zeros(shape), np.empty(shape)
+        _edge_terms(
+            equations.graph.neighbours,
+            equations.offset,
+            equations.gamma_weight,
+            x,
+            *self._settings(equations),
+            weights,
+            beta,
+            target,
+        )
+        return EdgeTerms(weights, target, beta if self.jumps else None)
 
-    weights: FloatArray
-    activation: FloatArray
-    target: FloatArray
+    def cuts(self, terms: EdgeTerms) -> BoolArray:
+        """Whether beta is above one half."""
+        cuts: BoolArray = np.greater(self.q * (self.rho - terms.weights), 0)  # Eq. 16
+        return cuts
 
+    def weigh(
+        self,
+        equations: EdgeEquations,
+        pair: slice,
+        x: FloatArray,
+        conductance: SingleArray,
+        flux: FloatArray,
+    ) -> FloatArray:
+        """Fill w gamma^2 and w gamma^2 target (2, N) of two opposite directions, edge by edge.
 
-@dataclass(frozen=True, eq=False)
-class NormalEquations:
-    """What the next iterate solves: a weighted graph Laplacian and its right-hand side (N,).
-
-    ``energy`` is the weighted sum of squared residuals at the iterate that they were made at.
-    """
-
-    system: Laplacian
-    rhs: FloatArray
-    energy: float
-
-
-def edge_terms(equations: EdgeEquations, model: EdgeModel, x: FloatArray) -> EdgeTerms:
-    """Evaluate weights, activation and right-hand sides at the iterate x (N,), to look at."""
-    shape = equations.offset.shape
-    terms = EdgeTerms(np.empty(shape), np.zeros(shape), np.empty(shape))
-    _edge_terms(
-        equations.graph.neighbours,
-        equations.offset,
-        equations.gamma_weight,
-        x,
-        *_settings(equations, model),
-        terms.weights,
-        terms.activation,
-        terms.target,
-    )
-    return terms
-
-
-def normal_equations(
-    equations: EdgeEquations, model: EdgeModel, x: FloatArray, done: NormalEquations | None = None
-) -> NormalEquations:
-    """Build the normal equations at the iterate x (N,) without storing the terms of edges.
-
-    They take over the arrays of equations that are ``done`` with.
-    """
-    shape = equations.offset.shape
-    conductance = np.empty(shape, dtype=np.float32) if done is None else done.system.conductance
-    rhs = np.empty(x.size) if done is None else done.rhs
-    rhs[:] = 0.0
-    flux = np.empty((2, x.size))
-    energies = np.zeros((x.size + BLOCK - 1) // BLOCK)
-    for d in range(0, len(conductance), 2):
-        pair = slice(d, d + 2)  # opposite directions: what one weight depends on
-        neighbours = equations.graph.neighbours[pair]
+        Returns the energy of each block of nodes, without storing any terms.
+        """
+        energies = np.empty((x.size + NODES - 1) // NODES)
         _weighted_edges(
-            neighbours,
+            equations.graph.neighbours[pair],
             equations.offset[pair],
             equations.gamma[pair],
             equations.gamma_weight[pair],
             x,
-            *_settings(equations, model),
-            conductance[pair],
+            *self._settings(equations),
+            conductance,
             flux,
             energies,
         )
-        _join_opposite(neighbours, conductance[pair], flux, rhs)
-    energy = float(np.cumsum(energies)[-1]) if x.size else 0.0  # in order: cumsum has no choice
-    return NormalEquations(Laplacian(equations.graph, conductance), rhs, energy)
+        return energies
 
-
-def _settings(equations: EdgeEquations, model: EdgeModel) -> tuple[Any, ...]:
-    logarithmic = equations.unknown == "log-depth"
-    return float(model.k), model.jumps, float(model.q), float(model.rho), logarithmic
+    def _settings(self, equations: EdgeEquations) -> tuple[Any, ...]:
+        logarithmic = equations.unknown == "log-depth"
+        return float(self.k), self.jumps, float(self.q), float(self.rho), logarithmic
 
 
 @njit(inline="always", error_model="numpy")
@@ -164,9 +144,9 @@ def _edge_terms(
     target: Any,
 ) -> None:
     nodes = len(x)
-    for block in prange((nodes + BLOCK - 1) // BLOCK):
-        lo = block * BLOCK
-        hi = min(lo + BLOCK, nodes)
+    for block in prange((nodes + NODES - 1) // NODES):
+        lo = block * NODES
+        hi = min(lo + NODES, nodes)
         differences = np.empty((len(offset), hi - lo))
         settings = (k, jumps, q, rho, logarithmic)
         _terms_of_block(
@@ -201,11 +181,11 @@ def _weighted_edges(
     flux: Any,
     energies: Any,
 ) -> None:
-    """w gamma^2 and w gamma^2 target of each directed edge; their energy is added."""
+    """w gamma^2 and w gamma^2 target of each directed edge; the energy of each block."""
     directions, nodes = offset.shape
     for block in prange(len(energies)):
-        lo = block * BLOCK
-        hi = min(lo + BLOCK, nodes)
+        lo = block * NODES
+        hi = min(lo + NODES, nodes)
         shape = (directions, hi - lo)
         differences, weights = np.empty(shape), np.empty(shape)
         beta, target = np.empty(shape), np.empty(shape)
@@ -235,7 +215,7 @@ def _weighted_edges(
                 f[i] = c[i] * t[i]
             for i in range(hi - lo):
                 energy += terms[i]
-        energies[block] += energy
+        energies[block] = energy
 
 
 @njit(inline="always", error_model="numpy")
@@ -285,31 +265,3 @@ def _terms_of_block(
         else:
             for i in range(nodes):
                 t[i] = blended_offset(difference[i], smooth[i], active[i])
-
-
-@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> None:
-    """Add up the two directions of every edge in place; their flux is added to every node.
-
-    The flux follows the rounded conductance: rounding changes the weight of an equation, and not
-    what it says.
-    """
-    nodes = len(rhs)
-    blocks = (nodes + BLOCK - 1) // BLOCK
-    towards, c_there, c_back = neighbours[0], conductance[0], conductance[1]
-    f_there, f_back = flux[0], flux[1]
-    for block in prange(blocks):
-        lo, hi = np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, nodes))
-        for a in range(lo, hi):
-            b = towards[a]
-            if b != a:  # else a missing edge: its opposite slot may be a real one
-                exact = np.float64(c_there[a]) + np.float64(c_back[b])
-                both = np.float32(exact)
-                net = (f_there[a] - f_back[b]) * (both / exact) if exact > 0.0 else 0.0
-                c_there[a], c_back[b] = both, both
-                f_there[a], f_back[b] = net, -net
-    for block in prange(blocks):
-        first, end = block * BLOCK, min((block + 1) * BLOCK, nodes)
-        total, there, back = rhs[first:end], f_there[first:end], f_back[first:end]
-        for i in range(end - first):
-            total[i] += there[i] + back[i]

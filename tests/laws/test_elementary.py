@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rayrelief.methods.elementary import exp, log
+from rayrelief.laws.elementary import exp, log
 
 TWO_ULPS = 2 * sys.float_info.epsilon
 without_deadline = settings(deadline=None)  # the first call compiles

@@ -1,0 +1,1 @@
+"""Backends: who computes what a loop needs."""

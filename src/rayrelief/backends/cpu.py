@@ -1,0 +1,173 @@
+"""CPU: compiled kernels on the cores of this machine; the same bits for any number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from rayrelief.backends.change import relative_change, remembered
+from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.errors import InputError
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.laws.base import EdgeTerms, Law
+from rayrelief.operators import Operator
+from rayrelief.problem import Problem
+from rayrelief.solvers.base import LinearSolution, PreparedSolver, Solver, UpdatableSolver
+from rayrelief.solvers.kernels import FUSED
+from rayrelief.threads import is_thread_count, kernel_threads
+
+NODES = 512  # of a block
+
+
+@dataclass(frozen=True)
+class CPU:
+    """Compute on the cores of this machine.
+
+    Attributes
+    ----------
+    threads
+        Number of threads, all cores by default; the result does not depend on it.
+    """
+
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and not is_thread_count(self.threads):
+            raise InputError(
+                f"threads is {self.threads!r}",
+                expected="an integer >= 1",
+                remedy="Leave it out for all cores",
+            )
+
+    @contextmanager
+    def compute(self, problem: Problem, solver: Solver) -> Iterator[CPUComputation]:
+        """Begin to compute."""
+        with kernel_threads(self.threads, problem.graph.size):
+            yield CPUComputation(problem, solver)
+
+    def memory(self, nodes: int, directions: int) -> int:
+        """Bytes that equations, operator and iterates take at the peak, measured."""
+        return (78 + 18 * directions) * nodes
+
+
+class CPUComputation:
+    """One problem under way.
+
+    The operator is a view of arrays that each ``linearise`` writes anew: it is valid until the
+    next one, and nobody but the solver sees it.
+    """
+
+    def __init__(self, problem: Problem, solver: Solver) -> None:
+        self._problem, self._solver = problem, solver
+        graph = problem.graph
+        conductance = np.empty(problem.equations.offset.shape, dtype=np.float32)
+        anchors = problem.anchors
+        self.operator = Operator(graph, conductance, None if anchors is None else anchors.weights)
+        self.rhs = np.empty(graph.size)
+        self._prepared: PreparedSolver | None = None
+        self._is_new = True  # what the solver has not seen yet
+        self.anchored = self.operator.anchored
+
+    def start(self) -> FloatArray:
+        """First iterate: that of the problem, or a flat one."""
+        start = self._problem.start
+        return np.zeros(self._problem.graph.size) if start is None else start
+
+    def linearise(self, law: Law, x: FloatArray) -> float:
+        """Set up the operator and the right-hand side of the law at x (N,); returns the energy."""
+        equations, conductance, rhs = self._problem.equations, self.operator.conductance, self.rhs
+        weigh = getattr(law, "weigh", None) or _Stored(law.terms(equations, x)).weigh
+        self._is_new = True
+        rhs[:] = 0.0
+        flux = np.empty((2, x.size))
+        energies: FloatArray = np.zeros(1)
+        for d in range(0, len(conductance), 2):
+            pair = slice(d, d + 2)  # opposite directions: what one weight depends on
+            energies = energies + weigh(equations, pair, x, conductance[pair], flux)
+            _join_opposite(equations.graph.neighbours[pair], conductance[pair], flux, rhs)
+        energy = float(np.cumsum(energies)[-1]) if x.size else 0.0  # in order: cumsum has no choice
+        if self._problem.anchors is None:
+            return energy
+        values, weights = self._problem.anchors.values, self._problem.anchors.weights
+        rhs += weights * values
+        return energy + float(np.sum(weights * (x - values) ** 2))
+
+    def solve(self, x: FloatArray, tighten: float) -> LinearSolution:
+        """Solve what was set up last, beginning at x (N,)."""
+        return self._ready().solve(self.rhs, x, tighten)
+
+    def _ready(self) -> PreparedSolver:
+        """Return the solver, ready for the operator as it is now."""
+        if self._is_new and isinstance(self._prepared, UpdatableSolver):
+            self._prepared.update(self.operator)
+        elif self._is_new or self._prepared is None:
+            self._prepared = self._solver.prepare(self.operator)
+        self._is_new = False
+        return self._prepared
+
+    def change(self, new: FloatArray, old: Any) -> float:
+        """Root mean square of new - old over that of new, free constants apart."""
+        return relative_change(self._problem.graph, self.anchored, new, old)
+
+    def remember(self, x: FloatArray) -> SingleArray:
+        """Keep x in single precision."""
+        return remembered(self._problem.graph, self.anchored, x)
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """Return x itself."""
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """A law whose terms have been evaluated for all edges at once."""
+
+    terms: EdgeTerms
+
+    def weigh(
+        self,
+        equations: EdgeEquations,
+        pair: slice,
+        x: FloatArray,
+        conductance: SingleArray,
+        flux: FloatArray,
+    ) -> FloatArray:
+        """See ``Bilateral.weigh``; the energy as one block."""
+        gamma, target = equations.gamma[pair].astype(np.float64), self.terms.target[pair]
+        conductance[:] = self.terms.weights[pair] * gamma**2
+        np.multiply(conductance, target, out=flux)
+        residual = x - x[equations.graph.neighbours[pair]] - target
+        return np.array([np.sum(conductance * residual**2)])
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> None:
+    """Add up the two directions of every edge in place; their flux is added to every node.
+
+    The flux follows the rounded conductance: rounding changes the weight of an equation, and not
+    what it says.
+    """
+    nodes = len(rhs)
+    blocks = (nodes + NODES - 1) // NODES
+    towards, c_there, c_back = neighbours[0], conductance[0], conductance[1]
+    f_there, f_back = flux[0], flux[1]
+    for block in prange(blocks):
+        lo, hi = np.uint64(block * NODES), np.uint64(min((block + 1) * NODES, nodes))
+        for a in range(lo, hi):
+            b = towards[a]
+            if b != a:  # else a missing edge: its opposite slot may be a real one
+                exact = np.float64(c_there[a]) + np.float64(c_back[b])
+                both = np.float32(exact)
+                net = (f_there[a] - f_back[b]) * (both / exact) if exact > 0.0 else 0.0
+                c_there[a], c_back[b] = both, both
+                f_there[a], f_back[b] = net, -net
+    for block in prange(blocks):
+        first, end = block * NODES, min((block + 1) * NODES, nodes)
+        total, there, back = rhs[first:end], f_there[first:end], f_back[first:end]
+        for i in range(end - first):
+            total[i] += there[i] + back[i]

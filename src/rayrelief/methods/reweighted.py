@@ -1,0 +1,177 @@
+"""Reweighted least squares: the loop, written once, and the base of the recipes that use it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rayrelief.backends.base import Backend
+from rayrelief.cameras.view import View
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError, Outcome
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.graph import STEPS, Connectivity, PixelGraph
+from rayrelief.laws.base import Law
+from rayrelief.methods.base import Callback, Iteration, Solution
+from rayrelief.methods.stopping import Watch
+from rayrelief.preprocess import Preprocessing
+from rayrelief.problem import Problem
+from rayrelief.solvers.base import Solver, is_count
+from rayrelief.solvers.multigrid import Multigrid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reweighted:
+    """What all recipes of reweighted least squares have: equations, a law of weights, a schedule.
+
+    Attributes
+    ----------
+    connectivity
+        Neighbours of a pixel: 4, "diagonal" (four diagonal ones) or 8.
+    max_iterations
+        Limit of the outer iterations.
+    tolerance
+        Stops when an iteration moves the surface by less than this fraction of its relief, or when
+        the surface only oscillates; None runs all iterations.
+    solver
+        Inner linear solver.
+    preprocessing
+        What happens to normals that face away or do not fit.
+    """
+
+    connectivity: Connectivity = 4
+    max_iterations: int = 40
+    tolerance: float | None = 1e-4
+    solver: Solver = field(default_factory=Multigrid)
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+
+    def __post_init__(self) -> None:
+        if not is_count(self.max_iterations):
+            raise InputError(
+                f"max_iterations is {self.max_iterations!r}",
+                expected="an integer >= 1",
+                remedy="Leave it out for the method's own",
+            )
+        if self.connectivity not in STEPS:
+            raise InputError(
+                f"connectivity is {self.connectivity!r}",
+                expected="4, 'diagonal' or 8",
+                remedy="Use 4, the paper's choice",
+            )
+        if isinstance(self.solver, type) or not hasattr(self.solver, "prepare"):
+            raise InputError(
+                f"the solver is {self.solver!r}",
+                expected="a solver such as Multigrid(), not its class",
+                remedy="Leave it out for the method's own",
+            )
+        if not isinstance(self.preprocessing, Preprocessing):
+            raise InputError(
+                f"preprocessing is {self.preprocessing!r}",
+                expected="a Preprocessing",
+                remedy="Use Preprocessing(facing_away='average'), for example",
+            )
+        if self.tolerance is not None and not self.tolerance > 0:
+            raise InputError(
+                f"tolerance is {self.tolerance}",
+                expected="a positive number, or None for all iterations",
+                remedy="Use None (0 on the command line) to run without an early stop",
+            )
+
+    @property
+    def law(self) -> Law:
+        """How edges are weighted, given the surface so far."""
+        raise NotImplementedError
+
+    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
+        """Equations of all edges, for normals (H, W, 3) seen through a view."""
+        raise NotImplementedError
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        """Alternate between weights and surface until that rests."""
+        return iterate(
+            problem,
+            self.law,
+            self.solver,
+            backend,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+            callback=callback,
+        )
+
+    def memory(self, nodes: int, backend: Backend) -> int:
+        """Bytes that a run takes at its peak, beyond the problem's images."""
+        directions = len(STEPS[self.connectivity])
+        parts = (part for part in (backend, self.solver) if hasattr(part, "memory"))
+        return sum(part.memory(nodes, directions) for part in parts)
+
+
+def iterate(
+    problem: Problem,
+    law: Law,
+    solver: Solver,
+    backend: Backend,
+    *,
+    max_iterations: int,
+    tolerance: float | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Alternate between the weights of a law and the surface that they ask for.
+
+    A problem without a start begins flat, with the law of a flat start. The surface is the last
+    iterate, or the one before it where the rule of stopping (docs/stopping.md) calls that better.
+    With a ``tolerance`` of None all iterations are run.
+    """
+    if problem.graph.component_count == problem.graph.size and problem.anchors is None:
+        nothing = Solution(np.zeros(problem.graph.size), Outcome.NO_EQUATIONS)
+        return _with_decisions(problem, law, nothing)
+    history: list[Iteration] = []
+    unfinished = 0  # inner solves that reached their limit; only the last decides the outcome
+    outcome: Outcome | None = None
+    with backend.compute(problem, solver) as computation:
+        x = computation.start()
+        computation.linearise(law if problem.start is not None else law.from_flat(), x)
+        watch = Watch(computation, x, tolerance)
+        for number in range(1, max_iterations + 1):
+            began = time.perf_counter()
+            solved = computation.solve(x, watch.tightness)
+            energy = computation.linearise(law, solved.x)
+            watch.add(x, solved.x, energy)
+            change = watch.changes[-1]
+            if not (np.isfinite(change) and np.isfinite(energy)):
+                outcome = Outcome.NOT_FINITE
+                break
+            seconds = time.perf_counter() - began
+            history.append(Iteration(number, energy, change, solved.steps, seconds))
+            stopped = callback is not None and bool(callback(history[-1]))
+            if not (watch.is_worse and (stopped or number == max_iterations)):
+                x = solved.x
+            unfinished += not solved.converged
+            outcome = Outcome.STOPPED if stopped else watch.judge(solved.converged)
+            if outcome is not None:
+                break
+        if outcome is None:
+            outcome = watch.at_the_limit(x)
+        x, anchored = computation.values(x), computation.anchored
+    notes = _notes(unfinished, len(history))
+    return _with_decisions(problem, law, Solution(x, outcome, tuple(history), notes, anchored))
+
+
+def _with_decisions(problem: Problem, law: Law, solution: Solution) -> Solution:
+    """Keep what the law says of the edges of the final surface."""
+    terms = law.terms(problem.equations, solution.x)
+    return replace(
+        solution,
+        cuts=law.cuts(terms),
+        weights=terms.weights.astype(np.float32),
+        activation=None if terms.activation is None else terms.activation.astype(np.float32),
+    )
+
+
+def _notes(unfinished: int, solves: int) -> tuple[str, ...]:
+    if not unfinished:
+        return ()
+    return (f"{unfinished} of {solves} inner solves reached the solver's max_steps",)

@@ -1,0 +1,183 @@
+"""When a run of reweighted least squares is done: one rule, with its reasons in docs/stopping.md.
+
+Bilateral weights of most real maps never quite come to rest: edges between two states switch for
+ever, and now and then one of them tilts a whole part of the surface, which the next iteration
+undoes. So a run ends when the surface rests, alternates between two states, or oscillates without
+getting anywhere; and it never ends on an excursion.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from rayrelief.backends.base import Computation, Vector
+from rayrelief.errors import Outcome
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """What counts as rest, as oscillation and as an excursion.
+
+    Attributes
+    ----------
+    window
+        Iterations after which the surface is compared with where it was.
+    oscillation
+        A surface oscillates if over a window, and in the last step, it has moved by no more than
+        this fraction of its relief ...
+    wandering
+        ... and over the window by no more than this many of its usual steps; a random walk would
+        move by 2.4 of them.
+    moving
+        Of the relief, over a window: at the iteration limit this much is a failure.
+    excursion
+        Times the usual distance from the last two iterates.
+    memory
+        Distances below this are lost in the single precision of remembered iterates.
+    tightenings, tighter
+        A surface that settles is solved again so many times, each time more tightly by this factor,
+        before that counts; so is the first system, whose errors the second would take for jumps.
+    """
+
+    window: int = 6
+    oscillation: float = 0.02
+    wandering: float = 1.5
+    moving: float = 0.2
+    excursion: float = 5.0
+    memory: float = 1e-6
+    tightenings: int = 2
+    tighter: float = 0.01
+
+
+class Watch:
+    """The way that a surface takes from iterate to iterate, and what the rule says of it.
+
+    Parameters
+    ----------
+    computation
+        Measures distances.
+    start
+        First iterate.
+    tolerance
+        Change below which the surface rests. None runs all iterations: changes are recorded, and
+        nothing is asked of them.
+    """
+
+    def __init__(
+        self,
+        computation: Computation,
+        start: Vector,
+        tolerance: float | None,
+        rule: StoppingRule | None = None,
+    ) -> None:
+        self.rule = rule or StoppingRule()
+        self.changes: list[float] = []
+        self.energies: list[float] = []
+        self._computation = computation
+        self._tolerance = tolerance
+        self._tightened = 0 if tolerance is None else self.rule.tightenings
+        self._solved = True
+        self._last_but_one = self._landmark = computation.remember(start)
+        self._return = np.inf  # distance from the last iterate but one
+        self._drift = np.inf  # distance over the last whole window
+        self._distances: deque[float] = deque(maxlen=self.rule.window)  # from the nearer of two
+
+    @property
+    def tightness(self) -> float:
+        """Factor of the solver's tolerance in the next solve."""
+        return self.rule.tighter**self._tightened
+
+    def add(self, old: Vector, new: Vector, energy: float) -> None:
+        """Add an iterate and its energy; ``old`` is the one before it."""
+        measure, remember = self._computation.change, self._computation.remember
+        self.changes.append(measure(new, old))
+        self.energies.append(energy)
+        if self._tolerance is None:
+            return
+        if len(self.changes) > 2:
+            self._return = measure(new, self._last_but_one)
+        self._last_but_one = remember(old)
+        self._distances.append(min(self.changes[-1], self._return))
+        if len(self.changes) % self.rule.window == 0 and not self.strays:
+            self._drift = measure(new, self._landmark)
+            self._landmark = remember(new)
+
+    def judge(self, solved: bool) -> Outcome | None:
+        """How the run has ended with the last iterate, None if it goes on.
+
+        ``solved`` says whether the inner solver met its tolerance.
+        """
+        self._solved = solved
+        tight = self._tightened == self.rule.tightenings
+        if not solved:
+            self._tightened = 0
+        elif self.rests and tight:
+            return Outcome.CONVERGED
+        elif self.alternates and tight and self._falls:
+            return Outcome.ALTERNATES
+        elif self.oscillates:
+            return Outcome.OSCILLATES
+        else:
+            settles = self.rests or self.alternates
+            self._tightened = min(self._tightened + 1, self.rule.tightenings) if settles else 0
+        return None
+
+    def at_the_limit(self, x: Vector) -> Outcome:
+        """How a run has ended that was not over at its last iteration, with the surface x."""
+        if not self._solved:
+            return Outcome.SOLVER_LIMIT
+        return Outcome.ITERATION_LIMIT if self.moves(x) else Outcome.COMPLETED
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the iterate before the last is the better one to end with."""
+        return self.strays or (self.alternates and not self._falls)
+
+    @property
+    def rests(self) -> bool:
+        """Whether the last iteration changed next to nothing."""
+        return self._tolerance is not None and self.changes[-1] < self._tolerance
+
+    @property
+    def alternates(self) -> bool:
+        """Whether the surface does not rest, but is back where it was two iterations ago."""
+        if self._tolerance is None or self.rests:
+            return False
+        return self._return < max(self._tolerance, self.rule.memory)
+
+    @property
+    def strays(self) -> bool:
+        """Whether the last iterate is far from both before it, compared with the usual distance."""
+        if len(self._distances) < self.rule.window:
+            return False
+        return self._distances[-1] > self.rule.excursion * median(self._distances)
+
+    @property
+    def oscillates(self) -> bool:
+        """Whether a window has just ended that led nowhere."""
+        rule = self.rule
+        if self._tolerance is None or len(self.changes) % rule.window or self.strays:
+            return False
+        small = max(self._drift, self.changes[-1]) <= rule.oscillation
+        return small and self._drift <= rule.wandering * median(self.changes[-rule.window :])
+
+    def moves(self, x: Vector) -> bool:
+        """Whether the last window, or what came after it, moved the surface far, to x now.
+
+        Before the second window the last iteration decides, or the one before an excursion.
+        """
+        if self._tolerance is None:
+            return False
+        if len(self.changes) < 2 * self.rule.window:
+            return self.changes[-2 if self.strays else -1] > self.rule.moving
+        since = self._computation.change(x, self._landmark)
+        return max(self._drift, since) > self.rule.moving
+
+    @property
+    def _falls(self) -> bool:
+        """Whether the last iterate has the lower energy of the last two."""
+        return self.energies[-1] <= self.energies[-2]

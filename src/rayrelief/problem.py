@@ -1,0 +1,212 @@
+"""Problem: everything that a method gets, assembled once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.plane import check_against_image
+from rayrelief.cameras.view import View
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
+from rayrelief.errors import InputError
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.formulation.ray_plane import two_plane_equations
+from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
+from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Values that some pixels are held to.
+
+    Attributes
+    ----------
+    values
+        (N,) of the unknown; those of weight 0 do not count, and are finite.
+    weights
+        (N,) how strongly, not negative, in the unit of squared gammas: beside an edge of weight 1.
+    """
+
+    values: FloatArray
+    weights: SingleArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A view, its normals, and the equations of all pairs of neighbouring pixels.
+
+    Attributes
+    ----------
+    view
+        Gives the rays of the image; holds none until it is asked.
+    depth_kind
+        What a depth along these rays measures.
+    unit_normals
+        (H, W, 3) in the camera frame, NaN outside; in single precision if they were given in no
+        more.
+    equations
+        On the one graph that counts: without the edges that the normals make impossible.
+    preprocessing
+        What was found and done before.
+    start
+        (N,) first iterate; None where there is none.
+    anchors
+        What some pixels are held to; None where nothing is.
+    method
+        Whose equations they are.
+    """
+
+    view: View
+    depth_kind: DepthKind
+    unit_normals: FloatArray | SingleArray
+    equations: EdgeEquations
+    preprocessing: PreprocessReport
+    start: FloatArray | None = None
+    anchors: Anchors | None = None
+    method: object = None
+
+    @property
+    def graph(self) -> PixelGraph:
+        """Pixels and the edges between them."""
+        return self.equations.graph
+
+    @property
+    def normals(self) -> FloatArray:
+        """Unit normals (H, W, 3) to compute with."""
+        return self.unit_normals.astype(np.float64, copy=False)
+
+    def depth(self, x: FloatArray) -> FloatArray:
+        """Depth (H, W) of the unknown (N,); NaN outside, infinite where it leaves all floats."""
+        with np.errstate(over="ignore"):
+            values = np.exp(x) if self.equations.unknown == "log-depth" else x
+        return self.graph.scatter(values)
+
+    def unknown(self, depth: FloatArray) -> FloatArray:
+        """What the equations solve for, (N,), of a depth (H, W): itself, or its logarithm."""
+        values = self.graph.gather(depth)
+        return np.log(values) if self.equations.unknown == "log-depth" else values.copy()
+
+    def connected(self, connectivity: Connectivity) -> Problem:
+        """Return the same pixels joined in another way, without start and anchors."""
+        inside = self.graph.scatter(np.ones(self.graph.size, dtype=np.bool_), fill=False)
+        graph = pixel_graph(inside, connectivity, wraps=self.view.wraps)
+        equations = _equations_of(self.method)(graph, self.normals, self.view)
+        return replace(self, equations=equations, start=None, anchors=None)
+
+
+def assemble(
+    normals: npt.ArrayLike,
+    camera: Camera,
+    *,
+    mask: npt.ArrayLike | None = None,
+    start: npt.ArrayLike | None = None,
+    method: object = None,
+) -> Problem:
+    """Check what a user gives, prepare the normals, join the pixels and set up their equations.
+
+    Parameters
+    ----------
+    normals, camera, mask, start
+        As for ``integrate``.
+    method
+        Its ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)`` are used; of
+        those that it does not have, 4, ``Preprocessing()`` and the paper's.
+    """
+    array = checked_normals(normals)
+    inside = checked_mask(mask, array.shape[:2])
+    if camera.resolution is None:  # a camera that says what it is for has been looked at, or cut
+        check_against_image(camera, *inside.shape)
+    view = View.of(camera, *inside.shape)
+    options = getattr(method, "preprocessing", None) or Preprocessing()
+    unit, inside, report = prepare_normals(array, inside, view.rays, options)
+    graph = pixel_graph(inside, getattr(method, "connectivity", 4), wraps=view.wraps)
+    equations = _equations_of(method)(graph, unit, view)
+    kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
+    if array.dtype.itemsize <= 4:
+        unit = unit.astype(np.float32)  # no less precise than what was given
+    problem = Problem(view, kind, unit, equations, report, method=method)
+    return problem if start is None else replace(problem, start=_first_iterate(problem, start))
+
+
+def _equations_of(method: object) -> Any:
+    return getattr(method, "equations", two_plane_equations)
+
+
+def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Normals as an array (H, W, 3) of floats, or an InputError."""
+    try:
+        array: npt.NDArray[Any] = np.asarray(normals)
+    except ValueError as error:
+        raise InputError(
+            f"normals are no array ({error})",
+            expected="(height, width, 3)",
+            remedy="Give one vector x, y, z per pixel",
+        ) from error
+    if array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
+        hint = "Move the channels to the end: numpy.moveaxis(normals, 0, -1)"
+        chw = array.ndim == 3 and array.shape[0] == 3
+        raise InputError(
+            f"normals have the shape {array.shape}",
+            expected="(height, width, 3)",
+            remedy=hint if chw else "Give one vector x, y, z per pixel",
+        )
+    if not np.issubdtype(array.dtype, np.floating):
+        raise InputError(
+            f"normals have the dtype {array.dtype}",
+            expected="floating-point vectors",
+            remedy="Decode image values first, or use read_scene, which does",
+        )
+    return array
+
+
+def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArray:
+    """Mask (H, W) of the size of the normal map, with pixels inside, or an InputError."""
+    if mask is None:
+        return np.ones((shape[0], shape[1]), dtype=np.bool_)
+    array: npt.NDArray[Any] = np.asarray(mask)
+    if array.shape != tuple(shape):
+        raise InputError(
+            f"the mask has the shape {array.shape}",
+            expected=f"{tuple(shape)}, the size of the normal map",
+            remedy="Crop or resize the mask to the normal map",
+        )
+    if array.dtype != np.bool_:
+        raise InputError(
+            f"the mask has the dtype {array.dtype}",
+            expected="bool, True inside",
+            remedy="Compare it with half of its range: mask > 127",
+        )
+    if not array.any():
+        raise InputError(
+            "the mask is empty",
+            expected="at least one pixel inside (True)",
+            remedy="Check that the mask is not inverted",
+        )
+    return array
+
+
+def _first_iterate(problem: Problem, start: npt.ArrayLike) -> FloatArray:
+    """Unknown (N,) of the depth (H, W) to start from, checked."""
+    graph = problem.graph
+    depth: FloatArray = np.asarray(start, dtype=np.float64)
+    if depth.shape != graph.shape:
+        raise InputError(
+            f"start has the shape {depth.shape}",
+            expected=f"{graph.shape}, the size of the normal map",
+            remedy="Give a depth for every pixel of the mask",
+        )
+    values = graph.gather(depth)
+    bad = ~np.isfinite(values)
+    if problem.equations.unknown == "log-depth":
+        bad |= ~(values > 0)
+    if bad.any():
+        raise InputError(
+            f"start has no depth at {int(bad.sum()):,} of {graph.size:,} pixels",
+            expected="a finite (and, for central cameras, positive) depth inside the whole mask",
+            remedy="Fill the gaps, or leave these pixels out of the mask",
+        )
+    return problem.unknown(depth)

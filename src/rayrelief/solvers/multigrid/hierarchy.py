@@ -1,0 +1,140 @@
+"""The hierarchy of an operator: ever coarser levels, until nothing is joined any more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.operators import Operator
+from rayrelief.solvers.multigrid.aggregation import aggregate
+from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
+from rayrelief.solvers.multigrid.cycle import CoarseLevels, damped_inverse, transfer
+from rayrelief.solvers.multigrid.galerkin import Transfer, coarse_rows, interpolation, transposed
+from rayrelief.solvers.multigrid.rows import Rows, stencil
+
+MAX_LEVELS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The matrix of one level.
+
+    Attributes
+    ----------
+    rows
+        Couplings of its nodes.
+    mass
+        (N,) the diagonals that each node stands for on the finest level.
+    anchors
+        (N,), or (0,) where nothing is held.
+    """
+
+    rows: Rows
+    mass: SingleArray
+    anchors: SingleArray
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """The finest way down and up, and the coarse levels in between."""
+
+    down: Transfer
+    up: Transfer
+    levels: CoarseLevels
+
+    @classmethod
+    def of(cls, operator: Operator) -> Hierarchy:
+        """Coarsen until nothing is joined any more.
+
+        The last level then has one node for each component (one that floats do not split): nothing
+        is due to a free constant.
+        """
+        mass = operator.conductance.sum(axis=0)
+        if operator.diagonal is not None:
+            mass += operator.diagonal
+        down, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
+        levels, downs, ups = [level], [], []
+        while len(levels) < MAX_LEVELS and (level.rows.conductance > 0).any():
+            next_down, next_up, level = _next_level(level)
+            levels.append(level)
+            downs.append(next_down)
+            ups.append(next_up)
+        del level
+        return cls(down, up, _stacked(levels, downs, ups))
+
+    def correct(self, residual: FloatArray, x: FloatArray) -> None:
+        """Add to x (N,) the coarse correction for a residual (N,)."""
+        levels, coarse = self.levels, len(self.down.start) - 1
+        transfer(*self.down.arrays, residual, levels.rhs, coarse, False)
+        levels.correct()
+        transfer(*self.up.arrays, levels.x, x, len(x), True)
+
+
+def _next_level(level: Level) -> tuple[Transfer, Transfer, Level]:
+    """Restriction to the next level, interpolation from it, and its matrix."""
+    rows, anchors = level.rows, level.anchors
+    if len(anchors):
+        rows, anchors = held_apart(rows, anchors)
+    aggregates = aggregate(rows)
+    count = aggregates.count
+    mass = np.zeros(count, dtype=np.float32)
+    _add_up(aggregates.of_node, level.mass, mass)
+    up = interpolation(rows, aggregates)
+    del aggregates  # the product needs the memory
+    down = transposed(up, count)
+    if len(anchors):
+        anchors = coarse_anchors(down, anchors)
+    return down, up, Level(coarse_rows(rows, up, down), mass, anchors)
+
+
+@njit(cache=True)
+def _add_up(of_node: Any, values: Any, sums: Any) -> None:
+    for i in range(len(values)):
+        sums[of_node[i]] += values[i]
+
+
+def _stacked(levels: list[Level], downs: list[Transfer], ups: list[Transfer]) -> CoarseLevels:
+    """Put the levels into one set of arrays; the lists are emptied on the way."""
+    matrices = [level.rows for level in levels]
+    mass, anchors = (
+        np.concatenate(parts)
+        for parts in zip(*((level.mass, level.anchors) for level in levels), strict=True)
+    )
+    levels.clear()
+    sizes = [matrix.size for matrix in matrices]
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    nodes = int(bounds[-1])
+    none = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
+    first = Transfer(np.zeros(sizes[0] + 1, dtype=np.int32), *none)
+    last = Transfer(np.zeros(sizes[-1] + 1, dtype=np.int32), *none)
+    rows = Rows(nodes, *_stack(matrices, bounds[:-1]))
+    down = Transfer(*_stack([first, *downs], [0, *bounds[:-2]]))
+    downs.clear()
+    up = Transfer(*_stack([*ups, last], bounds[1:]))
+    ups.clear()
+    room = (np.zeros(nodes) for _ in range(3))
+    return CoarseLevels(bounds, rows, anchors, damped_inverse(rows, anchors, mass), down, up, *room)
+
+
+def _stack(parts: list[Any], offsets: Any) -> tuple[Any, Any, Any]:
+    """Concatenate compressed rows; columns are moved by the offset of their part."""
+    starts = [part.arrays[0] for part in parts]
+    columns = [part.arrays[1] for part in parts]
+    values = [part.arrays[2] for part in parts]
+    parts.clear()
+    begins = np.cumsum([0, *(len(column) for column in columns[:-1])])
+    start = np.zeros(1 + sum(len(start) - 1 for start in starts), dtype=np.int32)
+    np.concatenate(
+        [part[1:] + begin for part, begin in zip(starts, begins, strict=True)],
+        out=start[1:],
+        casting="same_kind",
+    )
+    for part, offset in zip(columns, offsets, strict=True):
+        np.add(part, np.uint32(offset), out=part)
+    column = np.concatenate(columns)
+    columns.clear()
+    return start, column, np.concatenate(values)

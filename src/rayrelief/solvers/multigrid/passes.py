@@ -1,0 +1,201 @@
+"""Passes of conjugate gradients over the pixels, segment by segment.
+
+Segments of nodes lie within a component and are fixed, and their sums are added in order, so that
+any number of threads gives the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from rayrelief.graph import PixelGraph
+from rayrelief.solvers.kernels import FUSED, dot, flow
+from rayrelief.solvers.multigrid.cycle import DAMPING
+
+SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
+SMALLEST = 1e-300
+
+Segments = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+def segments_of(graph: PixelGraph) -> Segments:
+    """Cut components into segments: (S + 1,) their bounds and (S,) the component of each."""
+    counts = (np.diff(graph.starts) + SEGMENT - 1) // SEGMENT
+    owner = np.repeat(np.arange(graph.component_count), counts)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.append(graph.starts[owner] + within * SEGMENT, graph.size), owner
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def invert_diagonal(conductance: Any, anchors: Any, inverse: Any) -> None:
+    """DAMPING over the diagonal, 0 where nothing is joined, or by less than floats can invert."""
+    nodes = len(inverse)
+    for k in prange((nodes + SEGMENT - 1) // SEGMENT):
+        lo, hi = k * SEGMENT, min((k + 1) * SEGMENT, nodes)
+        total = inverse[lo:hi]
+        total[:] = conductance[0, lo:hi]
+        for d in range(1, len(conductance)):
+            part = conductance[d, lo:hi]
+            for i in range(hi - lo):
+                total[i] += part[i]
+        if len(anchors) > 0:
+            for i in range(hi - lo):
+                total[i] += anchors[lo + i]
+        for i in range(hi - lo):
+            total[i] = DAMPING / total[i] if total[i] > SMALLEST else 0.0
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def begin(
+    neighbours: Any,
+    conductance: Any,
+    anchors: Any,
+    inverse: Any,
+    rhs: Any,
+    x: Any,
+    r: Any,
+    z: Any,
+    bounds: Any,
+    owner: Any,
+) -> Any:
+    """Residual r and the first Jacobi step z; returns r.r of each component."""
+    partial = np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, anchors, x, r, lo, hi)
+        r_block, z_block, inverse_block, rhs_block = r[lo:hi], z[lo:hi], inverse[lo:hi], rhs[lo:hi]
+        for i in range(hi - lo):
+            left = rhs_block[i] - r_block[i]
+            r_block[i] = left
+            z_block[i] = inverse_block[i] * left
+        partial[k] = dot(r_block, r_block)
+    return _sums(partial, owner)
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def residual(
+    neighbours: Any,
+    conductance: Any,
+    anchors: Any,
+    r: Any,
+    z: Any,
+    q: Any,
+    bounds: Any,
+    owner: Any,
+) -> None:
+    """q = r - A z."""
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, anchors, z, q, lo, hi)
+        r_block, q_block = r[lo:hi], q[lo:hi]
+        for i in range(hi - lo):
+            q_block[i] = r_block[i] - q_block[i]
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def smooth(
+    neighbours: Any,
+    conductance: Any,
+    anchors: Any,
+    inverse: Any,
+    r: Any,
+    z: Any,
+    q: Any,
+    bounds: Any,
+    owner: Any,
+) -> Any:
+    """q = z after one more Jacobi step, the preconditioned residual; returns r.q, sum r, sum q."""
+    rq, sum_r, sum_q = np.empty(len(owner)), np.empty(len(owner)), np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, anchors, z, q, lo, hi)
+        r_block, q_block, z_block, inverse_block = r[lo:hi], q[lo:hi], z[lo:hi], inverse[lo:hi]
+        for i in range(hi - lo):
+            q_block[i] = z_block[i] + inverse_block[i] * (r_block[i] - q_block[i])
+        rq[k] = dot(r_block, q_block)
+        sum_r[k], sum_q[k] = _sum(r_block), _sum(q_block)
+    return _sums(rq, owner), _sums(sum_r, owner), _sums(sum_q, owner)
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def turn(factor: Any, mean: Any, p: Any, q: Any, bounds: Any, owner: Any) -> None:
+    """Next direction: p = q - mean + factor p; p is not read where the factor is zero."""
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        p_block, q_block, turn, shift = p[lo:hi], q[lo:hi], factor[owner[k]], mean[owner[k]]
+        if turn == 0.0:
+            for i in range(hi - lo):
+                p_block[i] = q_block[i] - shift
+        else:
+            for i in range(hi - lo):
+                p_block[i] = (q_block[i] - shift) + turn * p_block[i]
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def multiply(
+    neighbours: Any, conductance: Any, anchors: Any, p: Any, z: Any, bounds: Any, owner: Any
+) -> Any:
+    """z = A p; returns p.z of each component."""
+    partial = np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        flow(neighbours, conductance, anchors, p, z, lo, hi)
+        partial[k] = dot(p[lo:hi], z[lo:hi])
+    return _sums(partial, owner)
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def advance(
+    step: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, bounds: Any, owner: Any
+) -> Any:
+    """Step along p, with A p in z; leaves the next Jacobi step in z; returns r.r."""
+    partial = np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        x_block, r_block, p_block, z_block = x[lo:hi], r[lo:hi], p[lo:hi], z[lo:hi]
+        inverse_block, length = inverse[lo:hi], step[owner[k]]
+        for i in range(hi - lo):
+            x_block[i] += length * p_block[i]
+            left = r_block[i] - length * z_block[i]
+            r_block[i] = left
+            z_block[i] = inverse_block[i] * left
+        partial[k] = dot(r_block, r_block)
+    return _sums(partial, owner)
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def anchored_sums(anchors: Any, q: Any, bounds: Any, owner: Any) -> Any:
+    """Sum of anchors . q of each component."""
+    partial = np.empty(len(owner))
+    for k in prange(len(owner)):
+        lo, hi = bounds[k], bounds[k + 1]
+        partial[k] = dot(anchors[lo:hi], q[lo:hi])
+    return _sums(partial, owner)
+
+
+@njit(inline="always", error_model="numpy")
+def _sum(values: Any) -> float:
+    """Sum in four interleaved sums."""
+    whole = len(values) // 4 * 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += values[i]
+        s1 += values[i + 1]
+        s2 += values[i + 2]
+        s3 += values[i + 3]
+    for i in range(whole, len(values)):
+        s0 += values[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit(inline="always", error_model="numpy")
+def _sums(partial: Any, owner: Any) -> Any:
+    """Sum of the segments of each component, in order."""
+    sums = np.zeros(owner[-1] + 1)
+    for k in range(len(partial)):
+        sums[owner[k]] += partial[k]
+    return sums

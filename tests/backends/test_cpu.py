@@ -1,0 +1,14 @@
+"""The backend that computes on this machine's cores."""
+
+from __future__ import annotations
+
+import pytest
+
+from rayrelief.backends.cpu import CPU
+from rayrelief.errors import InputError
+
+
+@pytest.mark.parametrize("threads", [0, True, 1.5])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(threads):
+    with pytest.raises(InputError, match=f"threads is {threads}; expected an integer >= 1"):
+        CPU(threads)
