@@ -31,19 +31,21 @@ LEAST_GAIN = 5.0
 SEAM_GAIN, SEAM_STEP = 1.25, 2.0
 
 
-def cameras() -> dict[str, rayrelief.Camera]:
+def cameras() -> dict[str, rayrelief.cameras.Camera]:
     """Cameras from narrow to the full sphere, all for images of the same size."""
     fisheye = WIDTH / math.radians(190.0)
     return {
-        "pinhole, 60 degrees": rayrelief.Pinhole.from_fov(60.0, HEIGHT, WIDTH),
-        "barrel distortion": rayrelief.BrownConrady(
+        "pinhole, 60 degrees": rayrelief.cameras.Pinhole.from_fov(60.0, HEIGHT, WIDTH),
+        "barrel distortion": rayrelief.cameras.BrownConrady(
             190, 190, *MIDDLE, k1=-0.25, k2=0.03, size=SIZE
         ),
-        "fisheye, 190 degrees": rayrelief.KannalaBrandt(
+        "fisheye, 190 degrees": rayrelief.cameras.KannalaBrandt(
             fisheye, fisheye, *MIDDLE, k1=-0.01, k2=0.002, size=SIZE
         ),
-        "double sphere": rayrelief.DoubleSphere(95, 95, *MIDDLE, xi=-0.2, alpha=0.6, size=SIZE),
-        "panorama, 360 x 180 degrees": rayrelief.Equirectangular.full(HEIGHT, WIDTH),
+        "double sphere": rayrelief.cameras.DoubleSphere(
+            95, 95, *MIDDLE, xi=-0.2, alpha=0.6, size=SIZE
+        ),
+        "panorama, 360 x 180 degrees": rayrelief.cameras.Equirectangular.full(HEIGHT, WIDTH),
     }
 
 
@@ -147,7 +149,7 @@ def furnished(command: str) -> Table:
 
 
 def outcome(
-    scene: rayrelief.Scene, camera: rayrelief.Camera, method: Method | None = None
+    scene: rayrelief.Scene, camera: rayrelief.cameras.Camera, method: Method | None = None
 ) -> Outcome:
     """Integrate a scene through a camera, which may be a wrong one, and compare distances."""
     result = rayrelief.integrate(
@@ -171,8 +173,8 @@ def ignoring_distortion(scene: rayrelief.Scene) -> float | None:
     camera = scene.camera
     if not isinstance(camera, PlaneCamera) or camera.wraps(WIDTH):
         return None
-    plain = rayrelief.Pinhole(camera.fx, camera.fy, camera.cx, camera.cy)
-    return None if type(camera) is rayrelief.Pinhole else outcome(scene, plain).mean
+    plain = rayrelief.cameras.Pinhole(camera.fx, camera.fy, camera.cx, camera.cy)
+    return None if type(camera) is rayrelief.cameras.Pinhole else outcome(scene, plain).mean
 
 
 def true_distance(scene: rayrelief.Scene) -> FloatArray:

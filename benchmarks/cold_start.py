@@ -15,7 +15,7 @@ from benchmarks.settings import Settings
 FIRST_SURFACE = """
 import numpy as np, rayrelief
 normals = np.zeros((64, 64, 3)); normals[..., 2] = -1.0
-rayrelief.integrate(normals, rayrelief.Pinhole(100, 100, 31.5, 31.5))
+rayrelief.integrate(normals, rayrelief.cameras.Pinhole(100, 100, 31.5, 31.5))
 """
 PROGRAMS = (
     ("python alone", "pass"),

@@ -82,10 +82,10 @@ def shifted(scene: rayrelief.Scene, du: float, dv: float) -> rayrelief.Scene:
     return replace(scene, camera=replace(camera, cx=camera.cx + du, cy=camera.cy + dv))
 
 
-def pinhole_of(scene: rayrelief.Scene) -> rayrelief.Pinhole:
+def pinhole_of(scene: rayrelief.Scene) -> rayrelief.cameras.Pinhole:
     """Camera of a map, which may be changed."""
     camera = scene.camera
-    if not isinstance(camera, rayrelief.Pinhole) or camera.skew:
+    if not isinstance(camera, rayrelief.cameras.Pinhole) or camera.skew:
         raise SystemExit(f"{scene.name} has no Pinhole camera without skew that could be changed")
     return camera
 

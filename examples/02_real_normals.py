@@ -7,26 +7,26 @@ import sys
 import warnings
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 import rayrelief
-from rayrelief.conventions import from_opencv
-from rayrelief.io.images import write_png
-from rayrelief.synthetic import GALLERY
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 
 # What an estimator leaves behind, made here so that this runs anywhere: an 8-bit PNG in the axes of
-# DSINE (x left, y up, z toward the camera), cut off instead of rounded, and a mask.
+# DSINE (x left, y up, z toward the camera), truncated instead of rounded, and a mask.
 height, width = 150, 200
-camera = rayrelief.Pinhole.from_fov(60.0, height, width)
-truth = GALLERY["overlapping_spheres"](height, width, camera)
-vectors = np.nan_to_num(from_opencv(truth.normals, "dsine"))
-write_png(out / "normal.png", ((vectors + 1) / 2 * 255).astype(np.uint8))
-write_png(out / "mask.png", np.where(truth.mask, 255, 0).astype(np.uint8))
+camera = rayrelief.cameras.Pinhole.from_fov(60.0, height, width)
+truth = rayrelief.synthetic.GALLERY["overlapping_spheres"](height, width, camera)
+vectors = np.nan_to_num(rayrelief.from_opencv(truth.normals, "dsine"))
+colours = ((vectors + 1) / 2 * 255).astype(np.uint8)
+out.mkdir(parents=True, exist_ok=True)
+cv2.imwrite(str(out / "normal.png"), cv2.cvtColor(colours, cv2.COLOR_RGB2BGR))
+cv2.imwrite(str(out / "mask.png"), np.where(truth.mask, 255, 0).astype(np.uint8))
 
-# 1. Read it. A single file does not tell its axes or its camera, so both are asked for; estimators
-# that assume a field of view mostly take 60 degrees across the longer side.
+# 1. Read it. The file stores neither its axes nor its camera: give both. Estimators that assume a
+# field of view mostly take 60 degrees across the longer side.
 scene = rayrelief.read_scene(
     out / "normal.png", convention="dsine", camera="fov:60", mask=out / "mask.png"
 )
@@ -36,8 +36,8 @@ result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
 print(result)
 rayrelief.write_mesh(out / "mesh.glb", result.mesh())
 
-# 2. Are the axes right? A wrong sign makes a field that no surface has, and the angle between the
-# result and the input shows it. (Flipping x and y together only turns the relief inside out.)
+# 2. Are the axes right? A wrong sign of x or y makes normals that no surface has, and the angle
+# between result and input shows it. (Flipping x and y together only turns the relief inside out.)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", rayrelief.IntegrationWarning)  # of normals that face away
     for convention in ("dsine", "opengl", "directx"):
@@ -45,8 +45,8 @@ with warnings.catch_warnings():
         guess = rayrelief.integrate(normals, camera, mask=truth.mask, on_failure="return")
         print(f"read as {convention:8} mean angle {guess.mean_angle():5.2f} degrees")
 
-# 3. Writers that cut off instead of rounding shift every component by half a step: a false tilt. If
-# yours does (see docs/conventions.md), decode the file yourself and pass the vectors.
+# 3. Writers that truncate instead of rounding shift every component by half a step: a false tilt.
+# If yours does (see docs/conventions.md), decode the file yourself and pass the vectors.
 exact = vectors[truth.mask]
 values = np.floor((exact + 1) / 2 * 255)
 for name, half in (("as if rounded", 0.0), ("with half a step", 0.5)):

@@ -6,38 +6,35 @@ Run: python examples/03_methods_and_jumps.py [folder for the results, default ./
 import sys
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 import rayrelief
-from rayrelief.evaluation.metrics import depth_errors
-from rayrelief.io.images import write_png
-from rayrelief.synthetic import GALLERY
-from rayrelief.viewer.preview import write_preview
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 
 # Rings that hide one another: depth jumps at every outline.
-scene = GALLERY["tori"](120, 160)
+scene = rayrelief.synthetic.GALLERY["tori"](120, 160)
 truth = scene.depth
 assert truth is not None  # the scene is rendered, its depth is known
 methods = {
     "ray_plane": rayrelief.RayPlane(),  # the paper, with accurate inner solves: the default
     "no_jumps": rayrelief.RayPlane(jumps=False),  # the same without explicit discontinuities
     "bini": rayrelief.BiNI(),  # one normal per equation instead of two
-    "smooth": rayrelief.Smooth(),  # one solve that takes everything for continuous
+    "smooth": rayrelief.Smooth(),  # one linear solve, no discontinuities
     "published": rayrelief.RayPlane.published(150),  # the paper's own schedule, shortened
 }
 results = {}
 print("method      error %  angle  iterations  seconds")
 for name, method in methods.items():
     result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
-    errors = depth_errors(result.depth, truth, "scale")
+    errors = rayrelief.depth_errors(result.depth, truth, "scale")
     seconds = sum(iteration.seconds for iteration in result.history)
     print(
         f"{name:10} {errors.re:8.3f} {result.mean_angle():6.2f} {len(result.history):11d}"
         f" {seconds:8.2f}"
     )
-    write_preview(out / f"{name}.png", result, truth=truth)
+    rayrelief.write_preview(out / f"{name}.png", result, truth=truth)
     results[name] = result
 print("smooth bends the surface to bridge the jumps; compare smooth.png with ray_plane.png")
 
@@ -50,7 +47,7 @@ print(f"{active.sum()} of {np.isfinite(to_the_right).sum()} edges to the right a
 print(f"the largest is {np.nanmax(np.abs(to_the_right[active])):.3f} at a median depth of 1")
 
 weights = np.nan_to_num(result.weights.smallest(), nan=0.5)
-write_png(out / "weights.png", np.rint(510 * weights.clip(0, 0.5)).astype(np.uint8))
+cv2.imwrite(str(out / "weights.png"), np.rint(510 * weights.clip(0, 0.5)).astype(np.uint8))
 print(f"look at {out / 'weights.png'}: dark lines are where the surface was cut open")
 
 # A mesh has no triangles across jumps; min_jump is in pixels, and infinity closes every cut.

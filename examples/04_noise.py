@@ -9,21 +9,18 @@ from pathlib import Path
 import numpy as np
 
 import rayrelief
-from rayrelief.evaluation.metrics import depth_errors
-from rayrelief.synthetic import GALLERY
-from rayrelief.synthetic.perturb import with_outliers, with_rotation_noise
-from rayrelief.viewer.preview import write_preview
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
-scene = GALLERY["sphere"](120, 160)
+scene = rayrelief.synthetic.GALLERY["sphere"](120, 160)
 truth = scene.depth
 assert truth is not None  # the scene is rendered, its depth is known
 rng = np.random.default_rng(1)
 
+# 10 % of the normals replaced by random directions; or every normal turned by some 5 degrees.
 inputs = {
     "clean": scene.normals,
-    "outliers": with_outliers(scene.normals, 0.1, rng),  # 10 % replaced by random directions
-    "rotations": with_rotation_noise(scene.normals, 5.0, rng),  # every normal, 5 degrees
+    "outliers": rayrelief.synthetic.with_outliers(scene.normals, 0.1, rng),
+    "rotations": rayrelief.synthetic.with_rotation_noise(scene.normals, 5.0, rng),
 }
 
 # Choosing facing_away says that such normals are expected; left at None, more than 1 % of them warn
@@ -48,10 +45,10 @@ for remedy, method in remedies.items():
         result = rayrelief.integrate(
             normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
         )
-        row.append(depth_errors(result.depth, truth, "scale").re)
+        row.append(rayrelief.depth_errors(result.depth, truth, "scale").re)
         if remedy in ("nothing", "and ratio"):
             stem = f"{name}_{'raw' if remedy == 'nothing' else 'repaired'}"
-            write_preview(out / f"{stem}.png", result, truth=truth)
+            rayrelief.write_preview(out / f"{stem}.png", result, truth=truth)
     print(f"{remedy:14}" + "".join(f"{error:12.3f}" for error in row))
 
 # What was found and done is in the result.

@@ -53,7 +53,7 @@ def anchors(page: Path) -> set[str]:
 def resolves(dotted: str) -> bool:
     """Whether rayrelief.a.b.c is a public name, a module, or something in a module."""
     first, *rest = dotted.removeprefix("rayrelief.").split(".")
-    if first not in rayrelief.__all__ and importlib.util.find_spec(f"rayrelief.{first}") is None:
+    if first not in dir(rayrelief) and importlib.util.find_spec(f"rayrelief.{first}") is None:
         return False
     value: object = rayrelief
     path = "rayrelief"

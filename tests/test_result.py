@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rayrelief import Orthographic, Pinhole, RayPlane, integrate
+from rayrelief import RayPlane, integrate
+from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.edge_maps import EdgeMaps
 from rayrelief.formulation import edge_equations
 from rayrelief.io.meshes import write_mesh

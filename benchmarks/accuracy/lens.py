@@ -29,8 +29,8 @@ from rayrelief.synthetic import gallery
 
 View = Literal["distorted", "ignored", "undistorted"]
 HEIGHT, WIDTH = 240, 320
-IDEAL = rayrelief.Pinhole(fx=210.0, fy=210.0, cx=159.5, cy=119.5)
-LENS = rayrelief.BrownConrady(
+IDEAL = rayrelief.cameras.Pinhole(fx=210.0, fy=210.0, cx=159.5, cy=119.5)
+LENS = rayrelief.cameras.BrownConrady(
     IDEAL.fx, IDEAL.fy, IDEAL.cx, IDEAL.cy, k1=-0.25, k2=0.05, p1=1e-3, p2=-1.5e-3
 )
 # Rows of published.toml: what is seen, and the method. BiNI ignores the distortion.

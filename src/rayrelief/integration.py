@@ -75,8 +75,8 @@ def integrate(
     if not isinstance(camera, Camera):
         raise InputError(
             f"the camera is a {type(camera).__name__}",
-            expected="a rayrelief camera",
-            remedy="Use Pinhole(fx, fy, cx, cy), Orthographic(), RayMap(rays) or BrownConrady(...)",
+            expected="one of rayrelief.cameras",
+            remedy="Use rayrelief.cameras.Pinhole(fx, fy, cx, cy), Orthographic() or RayMap(rays)",
         )
     method = RayPlane() if method is None else method
     if isinstance(method, type) or not isinstance(method, Method):

@@ -140,7 +140,9 @@ def test_two_matrices_are_named_unless_something_goes_before_them(folder):
 
 def test_missing_camera_names_the_ways_out(folder):
     (folder / "K.txt").unlink()
-    with pytest.raises(InputError, match=r"Pinhole.*--fov 60.*--camera orthographic.*K\.txt"):
+    with pytest.raises(
+        InputError, match=r"rayrelief\.cameras.*--fov 60.*--camera orthographic.*K\.txt"
+    ):
         read_scene(folder)
     with pytest.raises(InputError, match="single normal map has no camera"):
         read_scene(folder / "normal_map.png", convention="opengl")

@@ -16,7 +16,7 @@ from rayrelief.mesh import Mesh
 from rayrelief.synthetic.perturb import with_rotation_noise
 
 HEIGHT, WIDTH = 30, 40
-CAMERA = rayrelief.Pinhole(90.0, 92.0, 20.3, 14.1)
+CAMERA = rayrelief.cameras.Pinhole(90.0, 92.0, 20.3, 14.1)
 RADII = np.array([40.0, 25.0, 30.0])  # mm
 CENTRE = np.array([5.0, -3.0, 8.0])  # in the world
 POSES = {  # turned by degrees about x, y and z, then moved by mm

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import label
 
-from rayrelief import Orthographic, Pinhole, RayMap, RayPlane, integrate
+from rayrelief import RayPlane, integrate
+from rayrelief.cameras import Orthographic, Pinhole, RayMap
 from rayrelief.errors import InputError
 from rayrelief.io.images import read_image
 from rayrelief.mesh import Mesh

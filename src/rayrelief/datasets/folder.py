@@ -149,8 +149,8 @@ def find_camera(
         raise InputError(
             f"{folder or 'a single normal map'} has no camera",
             expected="a camera argument or, in the folder, " + " or ".join(CAMERA_NAMES),
-            remedy="Pass camera=Pinhole(fx, fy, cx, cy), Pinhole.from_fov(60, height, width) or "
-            "Orthographic() (--camera fx,fy,cx,cy, --fov 60 or --camera orthographic), "
+            remedy="Pass camera='fx,fy,cx,cy', 'fov:60', 'orthographic' or one of "
+            "rayrelief.cameras (--camera fx,fy,cx,cy, --fov 60 or --camera orthographic), "
             "or put a K.txt beside the normal map and pass the folder",
         )
     if isinstance(camera, Camera):

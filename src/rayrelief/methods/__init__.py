@@ -1,1 +1,5 @@
-"""Methods: recipes over one loop."""
+"""Methods: what turns a problem into a surface. The public names are listed in ``__init__.pyi``."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
-"""Linear solvers for weighted graph Laplacians, one per file behind one small protocol."""
+"""Linear solvers, one per file; the public names are listed in ``__init__.pyi``."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

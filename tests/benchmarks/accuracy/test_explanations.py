@@ -278,8 +278,8 @@ def test_other_point_is_the_one_not_taken(
     change = other_point(Settings(principal_point=point))
     found = change.applied_to(Source("cow", point).scene()).camera
     expected = Source("cow", other).scene().camera
-    assert isinstance(found, rayrelief.Pinhole)
-    assert isinstance(expected, rayrelief.Pinhole)
+    assert isinstance(found, rayrelief.cameras.Pinhole)
+    assert isinstance(expected, rayrelief.cameras.Pinhole)
     assert found.cy == pytest.approx(expected.cy, abs=1e-12)
     assert replace(found, cy=0.0) == replace(expected, cy=0.0)
     assert moved(Source("cow").scene()).camera == Source("cow", "paper").scene().camera

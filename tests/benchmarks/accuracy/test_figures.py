@@ -273,7 +273,7 @@ def test_mean_of_curves():
     np.testing.assert_array_equal(mean.printed, [0.5, 0.5])
 
 
-@pytest.mark.parametrize("camera", [None, rayrelief.Orthographic(0.1)])
+@pytest.mark.parametrize("camera", [None, rayrelief.cameras.Orthographic(0.1)])
 @pytest.mark.parametrize("jumps", [True, False])
 def test_restored_surface_is_the_one_that_was_integrated(camera, jumps):
     scene = gallery.overlapping_spheres(24, 30, camera)

@@ -50,14 +50,14 @@ CHANGES: dict[str, dict[str, Any]] = {
     "other known depth": {"known_depth": np.full((2, 2), 1 + 1e-15)},
     "start": {"initial_depth": np.ones((2, 2))},
 }
-LENS = rayrelief.BrownConrady(9.0, 9.0, 5.0, 4.0, k1=-0.01)
+LENS = rayrelief.cameras.BrownConrady(9.0, 9.0, 5.0, 4.0, k1=-0.01)
 PASSING = {
     **{row: (MADE["made"][row], None) for row in ("bini", "jumps_150", "known_jumps", "default")},
     **{row: (recipe, None) for row, recipe in PREPROCESSED.items()},
     **{row: (recipe, None) for row, recipe in MADE["connectivity"].items()},
     "midpoint": (MADE["midpoint"]["both_2"], None),
     "lens": (MADE["made"]["jumps_150"], LENS),
-    "orthographic": (MADE["made"]["jumps_150"], rayrelief.Orthographic()),
+    "orthographic": (MADE["made"]["jumps_150"], rayrelief.cameras.Orthographic()),
 }
 
 

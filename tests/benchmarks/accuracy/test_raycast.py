@@ -23,8 +23,8 @@ from rayrelief.synthetic.shapes import Box
 LOW, HIGH = (-0.9, -0.6, 2.1), (0.7, 0.5, 3.3)
 HEIGHT, WIDTH = 60, 80
 CAMERAS = {
-    "pinhole": rayrelief.Pinhole(70.0, 71.0, 41.3, 28.7),
-    "lens": rayrelief.BrownConrady(70.0, 71.0, 41.3, 28.7, k1=-0.25, k2=0.05, p1=1e-3),
+    "pinhole": rayrelief.cameras.Pinhole(70.0, 71.0, 41.3, 28.7),
+    "lens": rayrelief.cameras.BrownConrady(70.0, 71.0, 41.3, 28.7, k1=-0.25, k2=0.05, p1=1e-3),
 }
 RAYS = st.integers(0, 2**32 - 1).map(
     lambda seed: np.random.default_rng(seed).normal(size=(200, 3)) * [1, 1, 0.3] + [0, 0, 2]
@@ -56,7 +56,7 @@ def one_by_one(mesh: Mesh, ray: FloatArray) -> tuple[int, float, float]:
 
 
 @pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
-def test_box_is_that_of_the_closed_form(camera: rayrelief.Camera) -> None:
+def test_box_is_that_of_the_closed_form(camera: rayrelief.cameras.Camera) -> None:
     exact = render_shapes([Box(LOW, HIGH)], camera, HEIGHT, WIDTH)
     found = render(box_mesh(), camera, HEIGHT, WIDTH, "box")
     assert exact.depth is not None
@@ -69,7 +69,7 @@ def test_box_is_that_of_the_closed_form(camera: rayrelief.Camera) -> None:
 
 
 def test_room_around_the_camera_has_distances() -> None:
-    camera = rayrelief.RayMap(np.random.default_rng(5).normal(size=(9, 11, 3)))
+    camera = rayrelief.cameras.RayMap(np.random.default_rng(5).normal(size=(9, 11, 3)))
     low, high = (-1.0, -2.0, -3.0), (2.0, 1.5, 1.0)
     exact = render_shapes([Box(low, high, inside=True)], camera, 9, 11)
     found = render(box_mesh(low, high), camera, 9, 11)
@@ -133,7 +133,7 @@ def test_what_cannot_be_cast_is_refused() -> None:
     with pytest.raises(InputError, match="has no faces"):
         render(points, CAMERAS["pinhole"], HEIGHT, WIDTH)
     with pytest.raises(CameraError, match="Orthographic has no single centre"):
-        render(box_mesh(), rayrelief.Orthographic(), HEIGHT, WIDTH)
+        render(box_mesh(), rayrelief.cameras.Orthographic(), HEIGHT, WIDTH)
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,10 +34,10 @@ from rayrelief.synthetic import gallery
 
 HEIGHT, WIDTH = 9, 11
 # Sums and quotients of these are exact.
-EXACT_CAMERA = rayrelief.Pinhole(16.0, 8.0, 5.25, 3.875, size=(WIDTH, HEIGHT))
+EXACT_CAMERA = rayrelief.cameras.Pinhole(16.0, 8.0, 5.25, 3.875, size=(WIDTH, HEIGHT))
 
 
-def scene_of(camera: rayrelief.Pinhole = EXACT_CAMERA) -> rayrelief.Scene:
+def scene_of(camera: rayrelief.cameras.Pinhole = EXACT_CAMERA) -> rayrelief.Scene:
     return gallery.sphere(HEIGHT, WIDTH, camera)
 
 
@@ -87,7 +87,7 @@ def test_quarter_turn_takes_rays_and_normals_along_exactly() -> None:
     cy=st.floats(-HEIGHT, 2 * HEIGHT),
 )
 def test_turned_camera_sees_the_turned_rays(fx: float, fy: float, cx: float, cy: float) -> None:
-    scene = replace(scene_of(), camera=rayrelief.Pinhole(fx, fy, cx, cy))
+    scene = replace(scene_of(), camera=rayrelief.cameras.Pinhole(fx, fy, cx, cy))
     rays = quarter_turned(scene).camera.rays(WIDTH, HEIGHT)
     expected = turned_vectors(scene.camera.rays(HEIGHT, WIDTH))
     np.testing.assert_allclose(rays, expected, rtol=0, atol=1e-13 * WIDTH)
@@ -141,12 +141,12 @@ def test_shift_moves_the_principal_point_alone() -> None:
 
 @pytest.mark.parametrize(
     "camera",
-    [rayrelief.Orthographic(), replace(EXACT_CAMERA, skew=0.5)],
+    [rayrelief.cameras.Orthographic(), replace(EXACT_CAMERA, skew=0.5)],
     ids=["orthographic", "skew"],
 )
 @pytest.mark.parametrize("change", [HALF_TURNED, Perturbation("moved", shift=(0.0, 0.1))])
 def test_camera_that_cannot_be_changed_is_refused(
-    camera: rayrelief.Camera, change: Perturbation
+    camera: rayrelief.cameras.Camera, change: Perturbation
 ) -> None:
     with pytest.raises(SystemExit, match="sphere has no Pinhole camera without skew"):
         change.applied_to(replace(scene_of(), camera=camera))

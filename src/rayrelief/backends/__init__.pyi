@@ -1,0 +1,3 @@
+from .base import Backend as Backend
+from .base import Computation as Computation
+from .cpu import CPU as CPU

@@ -1,0 +1,10 @@
+from .base import Callback as Callback
+from .base import Iteration as Iteration
+from .base import Method as Method
+from .base import Solution as Solution
+from .recipes import BiNI as BiNI
+from .recipes import RayPlane as RayPlane
+from .recipes import Smooth as Smooth
+from .reweighted import Reweighted as Reweighted
+from .reweighted import iterate as iterate
+from .stopping import StoppingRule as StoppingRule

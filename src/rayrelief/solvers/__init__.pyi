@@ -1,0 +1,9 @@
+from .base import LinearSolution as LinearSolution
+from .base import PreparedSolver as PreparedSolver
+from .base import Solver as Solver
+from .base import UpdatableSolver as UpdatableSolver
+from .conjugate_gradient import ConjugateGradient as ConjugateGradient
+from .dense import Dense as Dense
+from .direct import Direct as Direct
+from .multigrid import Multigrid as Multigrid
+from .pyamg_solver import PyAMG as PyAMG
