@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rayrelief import estimate
+from rayrelief.backends import CPU
 from rayrelief.cli import dry_run
 from rayrelief.cli.dry_run import fullest_square, seconds_of_all
 from rayrelief.conventions import from_opencv
@@ -51,7 +52,7 @@ def test_json_has_the_same_numbers(run, sphere, out):
     assert printed["components"] == 1
     assert printed["max_iterations"] == 40
     assert 2 <= printed["sample"]["iterations"] <= 40
-    needed = estimate.memory_needed(768, inside, RayPlane(), files=True)
+    needed = estimate.memory_needed(768, inside, RayPlane(), CPU(), files=True)
     assert printed["memory_bytes"]["needed"] == needed
     assert printed["memory_bytes"]["available"] > needed
     assert all(number > 0 for number in printed["expected"].values())
