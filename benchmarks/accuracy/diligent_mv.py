@@ -1,33 +1,31 @@
 """DiLiGenT-MV: MADE as the mean over the views; depth is ray-cast from the mesh.
 
-The folder is ``RAYRELIEF_DILIGENT_MV``, or else ``diligent_mv`` in ``RAYRELIEF_DATA``; its layout
-is that of ``rayrelief.datasets.diligent_mv``, where the true normals must be those of the mesh:
-that is checked in every view.
+The folder is ``diligent_mv`` in ``RAYRELIEF_DATA``, in the layout of
+``rayrelief.datasets.diligent_mv``; the true normals must be those of the mesh: that is checked in
+every view.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
+from statistics import mean
 from typing import get_args
 
 import numpy as np
 
 import rayrelief
 from benchmarks.accuracy.experiments import Cell, scaled
-from benchmarks.accuracy.predictions import Cache, Task, input_digest
+from benchmarks.accuracy.inputs import Settings
+from benchmarks.accuracy.predictions import Cache, Task
 from benchmarks.accuracy.raycast import render
-from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import Sheet, by_name, score, sheet_of
-from benchmarks.diligent import truth
-from benchmarks.published import published_tables
-from benchmarks.report import UnavailableError
+from benchmarks.accuracy.tables import made_table, score
+from benchmarks.diligent import data_folder, truth
+from benchmarks.published import PUBLISHED
+from benchmarks.report import Table, UnavailableError
 from rayrelief.datasets.diligent_mv import (
     MAPS,
-    VIEWS,
     Normals,
     object_folder,
     read_mesh,
@@ -56,79 +54,49 @@ class ViewSource:
 
     @property
     def name(self) -> str:
-        """Object and view; both kinds of normals have the same true depth."""
+        """Object and view."""
         return f"{self.item} view {self.view}"
 
     def scene(self) -> rayrelief.Scene:
         """Read a view in the OpenCV camera frame, with the z-depth of the mesh."""
-        root = data_folder()
+        root = view_folder()
         true = read_view(root, self.item, self.view)
-        mesh = read_mesh(root, self.item, self.view)
-        seen = render(mesh, true.camera, *true.mask.shape)
+        seen = render(read_mesh(root, self.item, self.view), true.camera, *true.mask.shape)
         check_normals(true, seen)
-        scene = true
-        if self.normals != "true_normals":
-            scene = read_view(root, self.item, self.view, self.normals)
+        scene = read_view(root, self.item, self.view, self.normals)
         return replace(scene, depth=np.where(scene.mask, truth(seen), np.nan))
 
 
-def view_cells(settings: Settings, library: str) -> Iterator[Cell]:
+def view_cells(settings: Settings) -> Iterator[Cell]:
     """Cells object by object, each with one task for every view."""
-    table = published_tables()["diligent_mv"]
-    root = data_folder()
-    for item in wanted_objects(settings, table["objects"]):
-        for kind in NORMALS:
-            sources = [ViewSource(item, view, kind) for view in views_of(object_folder(root, item))]
-            digests = {source: input_digest(source.scene()) for source in sources}
-            for row, recipe in METHODS.items():
-                method = scaled(recipe, settings.iterations)
-                tasks = tuple(
-                    Task(source, digest, method, library) for source, digest in digests.items()
-                )
-                printed = table[kind][row][table["objects"].index(item)]
-                yield Cell(f"{row} on {kind.replace('_', ' ')}", item, printed, tasks)
+    table, root = PUBLISHED["diligent_mv"], view_folder()
+    for item in table["objects"]:
+        if item in settings.objects:
+            for kind in NORMALS:
+                views = views_of(object_folder(root, item))
+                for row, recipe in METHODS.items():
+                    method = scaled(recipe, settings)
+                    tasks = tuple(Task(ViewSource(item, view, kind), method) for view in views)
+                    printed = table[kind][row][table["objects"].index(item)]
+                    yield Cell(f"{row} on {kind.replace('_', ' ')}", item, printed, tasks)
 
 
-def view_sheet(title: str, command: str, cells: Sequence[Cell], cache: Cache) -> Sheet:
+def view_table(title: str, cells: list[Cell], settings: Settings, cache: Cache) -> Table:
     """MADE, the mean over the views of an object."""
-    scored, counts = [], {}
-    for item, group in groupby(cells, key=lambda cell: cell.column):
-        own = list(group)
-        truths = {task.source.name: truth(task.source.scene()) for task in own[0].tasks}
-        each = [score(cell, cache, by_name(truths)) for cell in own]
-        scored += [replace(found, made=(float(np.mean(found.made)),)) for found in each]
-        counts[item] = len(truths)
-    notes = tuple(
-        f"{item}: {count} views, the paper has {VIEWS}"
-        for item, count in counts.items()
-        if count != VIEWS
-    )
-    sheet = sheet_of("diligent_mv", title, command, scored, limits={})
-    table = replace(sheet.table, notes=(*notes, *sheet.table.notes))
-    # The objects are those of other maps: they do not count among the stable ones of DiLiGenT.
-    return replace(sheet, table=table, scored=())
+    scores = [score("diligent_mv", cell, cache) for cell in cells]
+    means = [replace(each, made=(mean(each.made),)) for each in scores]
+    counts = {cell.column: len(cell.tasks) for cell in cells}
+    table = made_table(title, means, settings)
+    views = ", ".join(f"{item} {count}" for item, count in counts.items())
+    return replace(table, notes=(f"Views, of which the paper has 20: {views}.", *table.notes))
 
 
-def data_folder() -> Path:
+def view_folder() -> Path:
     """Folder of the data set."""
-    named, data = os.environ.get("RAYRELIEF_DILIGENT_MV"), os.environ.get("RAYRELIEF_DATA")
-    if named:
-        root = Path(named)
-    elif data:
-        root = Path(data) / "diligent_mv"
-    else:
-        raise UnavailableError("neither RAYRELIEF_DILIGENT_MV nor RAYRELIEF_DATA names a folder")
+    root = data_folder() / "diligent_mv"
     if not (root / MAPS).is_dir():
         raise UnavailableError(f"there is no folder {root / MAPS}")
     return root
-
-
-def wanted_objects(settings: Settings, known: Sequence[str]) -> list[str]:
-    """Objects of the table that a run covers."""
-    wanted = [item for item in known if not settings.objects or item in settings.objects]
-    if not wanted:
-        raise UnavailableError("it needs an object that is left out")
-    return wanted
 
 
 def check_normals(scene: rayrelief.Scene, seen: rayrelief.Scene) -> None:
@@ -136,17 +104,13 @@ def check_normals(scene: rayrelief.Scene, seen: rayrelief.Scene) -> None:
     both = scene.mask & seen.mask
     cosines = np.einsum("ni,ni->n", scene.normals[both], seen.normals[both])
     cosines /= np.linalg.norm(scene.normals[both], axis=1)
-    if both.sum() < scene.mask.sum() / 2:
-        found = f"the mesh is behind {both.sum():,} of {scene.mask.sum():,} pixels of {scene.name}"
-    else:
+    degrees = 90.0
+    if both.sum() >= scene.mask.sum() / 2:
         degrees = float(np.degrees(np.arccos(np.clip(np.nanmedian(cosines), -1.0, 1.0))))
-        if degrees <= MOST_DEGREES:
-            return
-        found = (
-            f"mesh and true normals of {scene.name} differ by {degrees:.0f} degrees in the median"
+    if not degrees <= MOST_DEGREES:
+        raise InputError(
+            f"the mesh is behind {both.sum():,} of {scene.mask.sum():,} pixels of {scene.name}, "
+            f"and its normals differ by {degrees:.0f} degrees in the median",
+            expected=f"at most {MOST_DEGREES:g} degrees, in most of the mask",
+            remedy="Check pose and camera matrix, and that the normals have OpenGL axes",
         )
-    raise InputError(
-        found,
-        expected=f"at most {MOST_DEGREES:g} degrees, in most of the mask",
-        remedy="Check pose and camera matrix, and that the normals have OpenGL axes",
-    )

@@ -7,7 +7,7 @@ the pinhole's intrinsics; here both share one camera matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
@@ -16,14 +16,13 @@ import numpy as np
 
 import rayrelief
 from benchmarks.accuracy.experiments import Cell, scaled
-from benchmarks.accuracy.predictions import Cache, Task, input_digest
+from benchmarks.accuracy.inputs import Settings
+from benchmarks.accuracy.predictions import Cache, Task
 from benchmarks.accuracy.raycast import render
-from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import Sheet, errors_of
-from benchmarks.diligent import truth
-from benchmarks.published import published_tables
+from benchmarks.accuracy.tables import errors_of
+from benchmarks.published import PUBLISHED
 from benchmarks.report import Column, Table
-from rayrelief.mesh import Mesh
+from rayrelief import Mesh
 from rayrelief.methods.base import Method
 from rayrelief.synthetic import gallery
 
@@ -145,61 +144,47 @@ class LensSource:
         return replace(scene, camera=IDEAL) if self.view == "ignored" else scene
 
 
-def lens_cells(settings: Settings, library: str) -> Iterator[Cell]:
+def lens_cells(settings: Settings) -> Iterator[Cell]:
     """What must be predicted, object by object."""
     for name in OBJECTS:
-        sources = {view: LensSource(name, view) for view, _ in WAYS.values()}
-        digests = {view: input_digest(source.scene()) for view, source in sources.items()}
-        for way, (view, recipe) in WAYS.items():
-            method = scaled(recipe, settings.iterations)
-            task = Task(sources[view], digests[view], method, library)
-            yield Cell(name, way, "-", (task,))
+        for way, (view, method) in WAYS.items():
+            yield Cell(name, way, "-", (Task(LensSource(name, view), scaled(method, settings)),))
 
 
-def lens_sheet(title: str, command: str, cells: Sequence[Cell], cache: Cache) -> Sheet:
+def lens_table(title: str, cells: Sequence[Cell], cache: Cache) -> Table:
     """RE and ERA: the mean over our objects, each of them, and the printed ones."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    failures = []
-    for cell in cells:
-        (task,) = cell.tasks
-        errors, outcome = errors_of(task, cache, truth(task.source.scene()))
-        lines.setdefault(cell.row, []).append((errors.re, errors.era))
-        if not outcome.ok:
-            failures.append(f"{cell.row}, {cell.column}: {outcome.cause}")
-    lines = {"mean": np.mean(list(lines.values()), axis=0).tolist(), **lines}
-    printed = printed_lines()
-    shown, exact = _formatted(lines, ".2f") | printed, _formatted(lines, ".6g") | printed
-    table = Table(
-        title,
-        command,
-        (Column("object"), *map(Column, WAYS)),
-        tuple((name, *map(" / ".join, line)) for name, line in shown.items()),
-        (*NOTES, *failures),
-    )
-    records = (
-        (name, way, *pair)
-        for name, line in exact.items()
-        for way, pair in zip(WAYS, line, strict=True)
-    )
-    return Sheet("lens", table, (("object", "way", "re", "era"), *records))
-
-
-def printed_lines() -> dict[str, list[tuple[str, str]]]:
-    """RE and ERA as the paper prints them, for each of its meshes and the four ways."""
-    table = published_tables()["lens"]
-    metrics = table["relative_error"], table["error_over_mean_depth"]
-    return {
-        f"{mesh} (printed)": [(metrics[0][way][index], metrics[1][way][index]) for way in WAYS]
-        for index, mesh in enumerate(table["meshes"])
+    found = {(cell.row, cell.column): errors_of(cell.tasks[0], cache) for cell in cells}
+    lines = {
+        name: [(found[name, way][0].re, found[name, way][0].era) for way in WAYS]
+        for name in OBJECTS
     }
+    lines = {"mean": np.mean(list(lines.values()), axis=0).tolist(), **lines}
+    failures = [
+        f"{name}, {way}: {end.cause}" for (name, way), (_, end) in found.items() if not end.ok
+    ]
+    shown = {
+        name: [f"{re:.2f} / {era:.2f}" for re, era in line] for name, line in lines.items()
+    } | printed_lines()
+    return Table(
+        title,
+        (Column("object"), *map(Column, WAYS)),
+        tuple((name, *line) for name, line in shown.items()),
+        (*NOTES, *failures),
+        records=tuple(
+            {"object": name, "way": way, "re": re, "era": era}
+            for name, line in lines.items()
+            for way, (re, era) in zip(WAYS, line, strict=True)
+        ),
+    )
 
 
-def _formatted(
-    lines: Mapping[str, Sequence[tuple[float, float]]], spec: str
-) -> dict[str, list[tuple[str, str]]]:
+def printed_lines() -> dict[str, list[str]]:
+    """RE / ERA as the paper prints them, for each of its meshes and the four ways."""
+    table = PUBLISHED["lens"]
+    re, era = table["relative_error"], table["error_over_mean_depth"]
     return {
-        name: [(format(re, spec), format(era, spec)) for re, era in line]
-        for name, line in lines.items()
+        f"{mesh} (printed)": [f"{re[way][index]} / {era[way][index]}" for way in WAYS]
+        for index, mesh in enumerate(table["meshes"])
     }
 
 

@@ -7,19 +7,19 @@ import warnings
 import numpy as np
 
 import rayrelief
+from rayrelief import Mesh
 from rayrelief.cameras.view import View
 from rayrelief.components import fix_constants
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome, Status
 from rayrelief.graph import pixel_graph
-from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import prepare_normals
 from rayrelief.result import SolvedState
 from rayrelief.surface import vertex_normals
 from rayrelief.viewer.rasterise import oblique_view
 
-VIEW_HEIGHT = 260  # pixels
+VIEW_HEIGHT, VIEW_WIDTH = 260, 229  # pixels
 LONGEST_SIDE = 12  # of a face, in those of the median
 
 
@@ -53,35 +53,27 @@ def restored(scene: rayrelief.Scene, method: Method, depth: FloatArray) -> rayre
     )
 
 
-def cut_mesh(result: rayrelief.Integration, kept: BoolArray | None = None) -> Mesh:
-    """Mesh without strips across jumps or points without faces; only of pixels (H, W) kept.
+def cut_mesh(result: rayrelief.Integration) -> Mesh:
+    """Mesh without strips across jumps or points without faces.
 
     Where a normal at a rim is seen edge-on, it explains any jump: such strips are known by their
     length, also those of the true surface.
     """
     mesh = result.mesh(both=False)
-    inside = np.ones(len(mesh.vertices), np.bool_) if kept is None else kept[result.mask]
-    kept_faces = mesh.faces[inside[mesh.faces].all(axis=1)]
-    corners = mesh.vertices[kept_faces]
+    corners = mesh.vertices[mesh.faces]
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
-    if len(sides):
-        kept_faces = kept_faces[sides <= LONGEST_SIDE * np.median(sides)]
-    used, numbers = np.unique(kept_faces, return_inverse=True)
+    kept = mesh.faces[sides <= LONGEST_SIDE * np.median(sides)]
+    used, numbers = np.unique(kept, return_inverse=True)
     vertices, faces = mesh.vertices[used], numbers.reshape(-1, 3).astype(np.int32)
     return Mesh(vertices, faces, vertex_normals(vertices, faces))
 
 
-def from_right(mesh: Mesh, wide: float = 0.88) -> FloatArray:
-    """Brightness seen from the right, so many times as wide as high; NaN beside the surface."""
-    return oblique_view(mesh, VIEW_HEIGHT, round(wide * VIEW_HEIGHT))
+def from_right(mesh: Mesh) -> FloatArray:
+    """Brightness seen from the right; NaN beside the surface."""
+    return oblique_view(mesh, VIEW_HEIGHT, VIEW_WIDTH)
 
 
 def from_left(mesh: Mesh) -> FloatArray:
     """Brightness seen from the left, and lit from the other side too."""
-    return from_right(mirrored(mesh))[:, ::-1]
-
-
-def mirrored(mesh: Mesh) -> Mesh:
-    """Left and right exchanged."""
     vertices, faces = mesh.vertices * (-1.0, 1.0, 1.0), mesh.faces[:, ::-1]
-    return Mesh(vertices, faces, vertex_normals(vertices, faces))
+    return from_right(Mesh(vertices, faces, vertex_normals(vertices, faces)))[:, ::-1]

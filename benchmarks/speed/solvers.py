@@ -7,11 +7,9 @@ from functools import partial
 from importlib.util import find_spec
 
 import rayrelief
-from benchmarks.pardiso import Pardiso
 from benchmarks.report import Column, Table, progress
-from benchmarks.settings import Settings
-from benchmarks.timing import best_seconds
-from benchmarks.watched import problems_of
+from benchmarks.speed.pardiso import Pardiso
+from benchmarks.speed.watched import best_seconds, problems_of
 from rayrelief.solvers.base import Solver
 from rayrelief.solvers.direct import Direct
 from rayrelief.solvers.pyamg_solver import PyAMG
@@ -31,12 +29,7 @@ SOLVERS: tuple[tuple[Solver, str | None], ...] = (  # and the package that each 
 )
 
 
-def tables(settings: Settings) -> Iterator[Table]:
-    """One table."""
-    yield compared(SIDE, settings.command("solvers"))
-
-
-def compared(side: int, command: str) -> Table:
+def tables(side: int = SIDE) -> Iterator[Table]:
     """Prepare and solve one system of the crowd with every solver that is there."""
     progress(f"solvers: the system after {DONE} iterations on {side}x{side} pixels")
     problem = problems_of(crowd(side, side), {DONE + 1})[DONE + 1]
@@ -52,9 +45,8 @@ def compared(side: int, command: str) -> Table:
             seconds = best_seconds(partial(problem.solve, solver))
         measured.append((name, seconds, solution.steps, problem.residual(solution.x)))
     fastest = measured[0][1]  # Multigrid's
-    return Table(
+    yield Table(
         f"Solvers on one system of {problem.size:,} pixels, to {RTOL:g}",
-        command,
         (
             Column("solver"),
             Column("time over Multigrid's", ".2f"),

@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.environment import ROOT
 from benchmarks.report import Check, Column, Row, Table, UnavailableError, progress
-from benchmarks.scaling_worker import METHODS, ON_A_JUMP, OUTER, RTOL, STATUS
-from benchmarks.settings import Settings
+from benchmarks.speed.environment import ROOT
+from benchmarks.speed.scaling_worker import METHODS, ON_A_JUMP, OUTER, RTOL, STATUS
 
+SIZES = (512, 1024, 2048, 4096)  # sides of the squares
 SMALL, LARGE = 1024, 4096  # sides between which growth has a limit
 GROWTH = 1.5
 MOST_SECONDS = {"RayPlane": 480, "Smooth": 60}  # at the large side
@@ -22,14 +22,13 @@ LEAST_SIDE = 512  # smaller pictures serve a quick run, and have no limits
 Measured = dict[tuple[str, int], dict[str, Any]]  # by task and side; empty where it failed
 
 
-def tables(settings: Settings) -> Iterator[Table]:
+def tables(sizes: Sequence[int]) -> Iterator[Table]:
     """Time and memory of integrate; cycles from zero."""
     if not STATUS.exists():
         raise UnavailableError("peak memory is measured on Linux only")
-    measured = measure(settings.sizes)
-    command = settings.command("scaling")
-    yield time_and_memory(measured, settings.sizes, command)
-    yield cycles(measured, settings.sizes, command)
+    measured = measure(sizes)
+    yield time_and_memory(measured, sizes)
+    yield cycles(measured, sizes)
 
 
 def measure(sizes: Sequence[int]) -> Measured:
@@ -45,7 +44,7 @@ def measure(sizes: Sequence[int]) -> Measured:
     return measured
 
 
-def time_and_memory(measured: Measured, sizes: Sequence[int], command: str) -> Table:
+def time_and_memory(measured: Measured, sizes: Sequence[int]) -> Table:
     """One row for each method and size."""
     rows, checks = [], []
     for method in METHODS:
@@ -84,7 +83,6 @@ def time_and_memory(measured: Measured, sizes: Sequence[int], command: str) -> T
             checks.append(Check(what, growth, at_most=GROWTH))
     return Table(
         "Growing pictures of objects that hide one another",
-        command,
         (
             Column("method"),
             Column("pixels"),
@@ -108,7 +106,7 @@ def time_and_memory(measured: Measured, sizes: Sequence[int], command: str) -> T
     )
 
 
-def cycles(measured: Measured, sizes: Sequence[int], command: str) -> Table:
+def cycles(measured: Measured, sizes: Sequence[int]) -> Table:
     """Cycles from zero, one row for each size."""
     kinds = {"smooth": "Smooth's system", "jumps": f"RayPlane's system in iteration {OUTER}"}
     rows: list[Row] = [
@@ -123,7 +121,6 @@ def cycles(measured: Measured, sizes: Sequence[int], command: str) -> Table:
             checks.append(Check(what, large / small, at_most=GROWTH))
     return Table(
         f"Cycles to {RTOL:g} from zero on the same pictures",
-        command,
         (Column("pixels"), *(Column(name, ".0f") for name in kinds.values())),
         tuple(rows),
         checks=tuple(checks),
@@ -133,7 +130,7 @@ def cycles(measured: Measured, sizes: Sequence[int], command: str) -> Table:
 def _work(task: str, *arguments: str) -> dict[str, Any]:
     """Run one task; what it measured, or nothing if it failed, for instance for want of memory."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.scaling_worker", task, *arguments],
+        [sys.executable, "-m", "benchmarks.speed.scaling_worker", task, *arguments],
         check=False,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,7 +1,4 @@
-"""Rooms seen through every kind of camera: errors where the surface is continuous, and with jumps.
-
-python -m benchmarks cameras
-"""
+"""Rooms seen through every kind of camera: relative errors, and the seam of panoramas."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import rayrelief
-from benchmarks.report import Check, Column, Table, progress
-from benchmarks.settings import Settings
+from benchmarks.diligent import truth
+from benchmarks.report import Check, Column, Row, Table, progress
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import aligned
@@ -66,16 +63,15 @@ class Outcome:
     seam_step: float
 
 
-def tables(settings: Settings) -> Iterator[Table]:
+def tables() -> Iterator[Table]:
     """Continuous rooms with their limits, then the room with furniture."""
-    command = settings.command("cameras")
-    yield continuous(command)
-    yield furnished(command)
+    yield continuous()
+    yield furnished()
 
 
-def continuous(command: str) -> Table:
+def continuous() -> Table:
     """Inside of an ellipsoid and a wavy room: nothing hides anything."""
-    rows: list[tuple[str | float | None, ...]] = []
+    rows: list[Row] = []
     checks: list[Check] = []
     scenes: tuple[tuple[Callable[..., rayrelief.Scene], float], ...] = (
         (ellipsoid_inside, ELLIPSOID_LIMIT),
@@ -91,14 +87,10 @@ def continuous(command: str) -> Table:
             what = f"{scene.name}, {name}"
             checks.append(Check(f"{what}: RE in percent", found.mean, below=limit))
             if camera.wraps(WIDTH):
-                beside = found.seam / found.mean
-                checks.append(
-                    Check(f"{what}: error at the seam over mean", beside, below=SEAM_GAIN)
-                )
-                step = found.seam_step
-                checks.append(
-                    Check(f"{what}: step of the error at the seam", step, below=SEAM_STEP)
-                )
+                at_seam, step = f"{what}: error at the seam", found.seam_step
+                ratio = found.seam / found.mean
+                checks.append(Check(f"{at_seam} over mean", ratio, below=SEAM_GAIN))
+                checks.append(Check(f"{at_seam}, step", step, below=SEAM_STEP))
             if gain is not None:
                 checks.append(Check(f"{what}: gain over no distortion", gain, at_least=LEAST_GAIN))
     scene = wavy_relief(HEIGHT, WIDTH)
@@ -107,7 +99,6 @@ def continuous(command: str) -> Table:
     checks.append(Check("wavy_relief, orthographic: RE in percent", found.mean, below=WAVY_LIMIT))
     return Table(
         f"Continuous surroundings, {WIDTH}x{HEIGHT}: relative error in percent",
-        command,
         (
             Column("scene"),
             Column("camera"),
@@ -122,9 +113,9 @@ def continuous(command: str) -> Table:
     )
 
 
-def furnished(command: str) -> Table:
+def furnished() -> Table:
     """A room with boxes and spheres that hide one another: reported, without limits."""
-    rows: list[tuple[str | float | None, ...]] = []
+    rows: list[Row] = []
     for name, camera in cameras().items():
         progress(f"cameras: room, {name}")
         scene = room(HEIGHT, WIDTH, camera)
@@ -133,7 +124,6 @@ def furnished(command: str) -> Table:
         rows.append((name, *errors, ignoring_distortion(scene)))
     return Table(
         f"Room with furniture, {WIDTH}x{HEIGHT}: relative error in percent",
-        command,
         (
             Column("camera"),
             Column("RayPlane", ".2f"),
@@ -153,10 +143,10 @@ def outcome(
     result = rayrelief.integrate(
         scene.normals, camera, mask=scene.mask, method=method, on_failure="return"
     )
-    depth, truth = result.distance(), true_distance(scene)
+    depth, true = result.distance(), true_distance(scene)
     # The depth of an orthographic camera has no zero: its errors are compared with the relief.
-    error = aligned(depth, truth, "scale" if camera.central else "shift") - truth
-    error *= 100 / (truth if camera.central else np.ptp(truth))
+    error = aligned(depth, true, "scale" if camera.central else "shift") - true
+    error *= 100 / (true if camera.central else np.ptp(true))
     percent = np.abs(error)
     seam = step = math.nan
     if camera.wraps(WIDTH):
@@ -177,8 +167,6 @@ def ignoring_distortion(scene: rayrelief.Scene) -> float | None:
 
 def true_distance(scene: rayrelief.Scene) -> FloatArray:
     """True distance along the rays of the scene's own camera."""
-    if scene.depth is None:
-        raise SystemExit(f"{scene.name} has no true depth")
     rays = scene.camera.rays(*scene.mask.shape)
-    distance: FloatArray = scene.depth * np.linalg.norm(rays, axis=-1)
+    distance: FloatArray = truth(scene) * np.linalg.norm(rays, axis=-1)
     return distance

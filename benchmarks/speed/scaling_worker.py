@@ -1,7 +1,7 @@
-"""One measurement of ``benchmarks.scaling`` in a process of its own, so that its memory is its own.
+"""One measurement of ``scaling`` in a process of its own, so that its memory is its own.
 
-python -m benchmarks.scaling_worker render FOLDER SIDE
-python -m benchmarks.scaling_worker {RayPlane,Smooth,cycles} FOLDER
+python -m benchmarks.speed.scaling_worker render FOLDER SIDE
+python -m benchmarks.speed.scaling_worker {RayPlane,Smooth,cycles} FOLDER
 
 A measurement is printed as one line of JSON.
 """
@@ -18,8 +18,7 @@ import numpy as np
 
 import rayrelief
 from benchmarks.diligent import truth
-from benchmarks.watched import problems_of
-from rayrelief.cameras.calibration import read_camera, write_camera
+from benchmarks.speed.watched import problems_of
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.methods.base import Method
 from rayrelief.synthetic.crowd import crowd
@@ -38,13 +37,13 @@ def render(folder: Path, side: int) -> None:
     np.save(folder / "normals.npy", scene.normals.astype(np.float32))
     np.save(folder / "mask.npy", scene.mask)
     np.save(folder / "depth.npy", truth(scene))
-    write_camera(folder / "camera.json", scene.camera)
+    rayrelief.write_camera(folder / "camera.json", scene.camera)
 
 
 def read(folder: Path) -> rayrelief.Scene:
     """What was rendered, without the truth."""
     normals, mask = np.load(folder / "normals.npy"), np.load(folder / "mask.npy")
-    return rayrelief.Scene(normals, mask, read_camera(folder / "camera.json"))
+    return rayrelief.Scene(normals, mask, rayrelief.read_camera(folder / "camera.json"))
 
 
 def measure(folder: Path, method: Method) -> dict[str, Any]:
