@@ -167,6 +167,12 @@ def exit_code(main: Callable[[list[str]], int], arguments: list[str]) -> int:
     return 2
 
 
+def columns(text: str) -> tuple[Column, ...]:
+    """Columns between bars, each with the format of its numbers after a colon."""
+    parts = (each.strip().partition(":") for each in text.split("|"))
+    return tuple(Column(name, spec) for name, _, spec in parts)
+
+
 def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table of Markdown."""
     head = list(head)

@@ -12,7 +12,7 @@ from benchmarks.accuracy.inputs import Settings, scene_of
 from benchmarks.accuracy.predictions import Cache, Task
 from benchmarks.diligent import STEADY, truth
 from benchmarks.published import PUBLISHED
-from benchmarks.report import Check, Column, Table
+from benchmarks.report import Check, Column, Table, columns
 from rayrelief.errors import Outcome
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 
@@ -107,11 +107,11 @@ def made_table(title: str, scores: Sequence[Score], settings: Settings) -> Table
     """Rows and columns in the order of what was scored, and what is held to limits."""
     at = {(each.row, each.column): each for each in scores}
     rows = dict.fromkeys(each.row for each in scores)
-    columns = dict.fromkeys(each.column for each in scores)
+    names = dict.fromkeys(each.column for each in scores)
     return Table(
         title,
-        (Column("row"), *map(Column, columns)),
-        tuple((row, *(at[row, column].text for column in columns)) for row in rows),
+        (Column("row"), *map(Column, names)),
+        tuple((row, *(at[row, name].text for name in names)) for row in rows),
         tuple(f"{each.row}, {each.column}: {why}" for each in scores for why in each.failures),
         tuple(held_to_limits(scores) if settings.held_to_limits else ()),
         tuple(map(asdict, scores)),
@@ -156,13 +156,7 @@ def summary(scores: Iterable[Score], settings: Settings) -> Table | None:
     printed = "print within the spread" if settings.spread else "as printed"
     return Table(
         f"Cells of {len({x.column for x in cells})} objects within {WITHIN} mm of the print",
-        (
-            Column("table"),
-            Column("cells", "d"),
-            Column(printed, "d"),
-            Column("within", "d"),
-            Column("share", ".1%"),
-        ),
+        columns(f"table | cells:d | {printed}:d | within:d | share:.1%"),
         rows,
         ("harvest and goblet change with the slightest perturbation: one run does not count.",)
         * (not settings.spread),

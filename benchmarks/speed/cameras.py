@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 import rayrelief
 from benchmarks.diligent import truth
-from benchmarks.report import Check, Column, Row, Table, progress
+from benchmarks.report import Check, Row, Table, columns, progress
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import aligned
@@ -70,43 +70,32 @@ def tables() -> Iterator[Table]:
 
 
 def continuous() -> Table:
-    """Inside of an ellipsoid and a wavy room: nothing hides anything."""
+    """Inside of an ellipsoid, a wavy room and a relief: nothing hides anything."""
+    rooms = [
+        (make(HEIGHT, WIDTH, camera), name, limit)
+        for make, limit in ((ellipsoid_inside, ELLIPSOID_LIMIT), (wavy_room, WAVY_LIMIT))
+        for name, camera in cameras().items()
+    ]
     rows: list[Row] = []
     checks: list[Check] = []
-    scenes: tuple[tuple[Callable[..., rayrelief.Scene], float], ...] = (
-        (ellipsoid_inside, ELLIPSOID_LIMIT),
-        (wavy_room, WAVY_LIMIT),
-    )
-    for make, limit in scenes:
-        for name, camera in cameras().items():
-            progress(f"cameras: {make.__name__}, {name}")
-            scene = make(HEIGHT, WIDTH, camera)
-            found, ignoring = outcome(scene, camera), ignoring_distortion(scene)
-            gain = ignoring / found.mean if ignoring is not None else None
-            rows.append((scene.name, name, found.mean, found.largest, found.seam, ignoring, gain))
-            what = f"{scene.name}, {name}"
-            checks.append(Check(f"{what}: RE in percent", found.mean, below=limit))
-            if camera.wraps(WIDTH):
-                at_seam, step = f"{what}: error at the seam", found.seam_step
-                ratio = found.seam / found.mean
-                checks.append(Check(f"{at_seam} over mean", ratio, below=SEAM_GAIN))
-                checks.append(Check(f"{at_seam}, step", step, below=SEAM_STEP))
-            if gain is not None:
-                checks.append(Check(f"{what}: gain over no distortion", gain, at_least=LEAST_GAIN))
-    scene = wavy_relief(HEIGHT, WIDTH)
-    found = outcome(scene, scene.camera)
-    rows.append((scene.name, "orthographic", found.mean, found.largest, found.seam, None, None))
-    checks.append(Check("wavy_relief, orthographic: RE in percent", found.mean, below=WAVY_LIMIT))
+    for scene, name, limit in [*rooms, (wavy_relief(HEIGHT, WIDTH), "orthographic", WAVY_LIMIT)]:
+        what = f"{scene.name}, {name}"
+        progress(f"cameras: {what}")
+        found, ignoring = outcome(scene, scene.camera), ignoring_distortion(scene)
+        gain = ignoring / found.mean if ignoring is not None else None
+        rows.append((scene.name, name, found.mean, found.largest, found.seam, ignoring, gain))
+        checks.append(Check(f"{what}: RE in percent", found.mean, below=limit))
+        if scene.camera.wraps(WIDTH):
+            at_seam, ratio = f"{what}: error at the seam", found.seam / found.mean
+            checks.append(Check(f"{at_seam} over mean", ratio, below=SEAM_GAIN))
+            checks.append(Check(f"{at_seam}, step", found.seam_step, below=SEAM_STEP))
+        if gain is not None:
+            checks.append(Check(f"{what}: gain over no distortion", gain, at_least=LEAST_GAIN))
     return Table(
         f"Continuous surroundings, {WIDTH}x{HEIGHT}: relative error in percent",
-        (
-            Column("scene"),
-            Column("camera"),
-            Column("RE", ".4f"),
-            Column("largest", ".3f"),
-            Column("next to the seam", ".4f"),
-            Column("RE ignoring the distortion", ".2f"),
-            Column("ratio", ".0f"),
+        columns(
+            "scene | camera | RE:.4f | largest:.3f | next to the seam:.4f "
+            "| RE ignoring the distortion:.2f | ratio:.0f"
         ),
         tuple(rows),
         checks=tuple(checks),
@@ -116,20 +105,16 @@ def continuous() -> Table:
 def furnished() -> Table:
     """A room with boxes and spheres that hide one another: reported, without limits."""
     rows: list[Row] = []
+    methods: tuple[Method, ...] = (rayrelief.RayPlane(), rayrelief.BiNI(), rayrelief.Smooth())
     for name, camera in cameras().items():
         progress(f"cameras: room, {name}")
         scene = room(HEIGHT, WIDTH, camera)
-        methods: tuple[Method, ...] = (rayrelief.RayPlane(), rayrelief.BiNI(), rayrelief.Smooth())
         errors = [outcome(scene, camera, method).mean for method in methods]
         rows.append((name, *errors, ignoring_distortion(scene)))
     return Table(
         f"Room with furniture, {WIDTH}x{HEIGHT}: relative error in percent",
-        (
-            Column("camera"),
-            Column("RayPlane", ".2f"),
-            Column("BiNI", ".2f"),
-            Column("Smooth", ".2f"),
-            Column("RayPlane ignoring the distortion", ".2f"),
+        columns(
+            "camera | RayPlane:.2f | BiNI:.2f | Smooth:.2f | RayPlane ignoring the distortion:.2f"
         ),
         tuple(rows),
         notes=("Furniture that touches nothing in view has a depth that no normal map tells.",),

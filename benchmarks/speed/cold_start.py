@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from benchmarks.report import Column, Table, progress
+from benchmarks.report import Table, columns, progress
 
 FIRST_SURFACE = """
 import numpy as np, rayrelief
@@ -39,7 +39,7 @@ def tables() -> Iterator[Table]:
             seconds.append(time.perf_counter() - began)
     yield Table(
         "Cold start of a fresh process",
-        (Column("what"), Column("seconds", ".2f"), Column("over the first row", ".1f")),
+        columns("what | seconds:.2f | over the first row:.1f"),
         tuple(
             (what, each, each / seconds[0])
             for (what, _), each in zip(PROGRAMS, seconds, strict=True)

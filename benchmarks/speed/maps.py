@@ -11,8 +11,8 @@ import numpy as np
 
 import rayrelief
 from benchmarks.diligent import STEADY, read_maps, shifted, truth
-from benchmarks.report import Check, Column, Row, Table, progress
-from benchmarks.speed.watched import Watched
+from benchmarks.report import Check, Row, Table, columns, progress
+from benchmarks.speed.watched import Watched, integrated
 from rayrelief.evaluation.metrics import aligned, depth_errors
 from rayrelief.methods.base import Method
 from rayrelief.synthetic.perturb import with_rotation_noise
@@ -36,9 +36,7 @@ class Run:
 def run(scene: rayrelief.Scene, method: Method) -> Run:
     """Integrate a map; MADE is in mm after the median scale."""
     began = time.perf_counter()
-    result = rayrelief.integrate(
-        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
-    )
+    result = integrated(scene, method)
     seconds = time.perf_counter() - began
     return Run(result, seconds, depth_errors(result.depth, truth(scene), "scale").made)
 
@@ -108,16 +106,10 @@ def compared(
     published = f"published({iterations})"
     return Table(
         f"DiLiGenT{what}: `RayPlane()` against `RayPlane.{published}`",
-        (
-            Column("object"),
-            Column("pixels", ",d"),
-            Column("iterations", "d"),
-            Column("MADE, default", ".3f"),
-            Column(f"MADE, {published}", ".3f"),
-            Column("seconds, default", ".2f"),
-            Column(f"seconds, {published}", ".1f"),
-            Column("times faster", ".1f"),
-            Column("CG ns per pixel and step", ".2f"),
+        columns(
+            f"object | pixels:,d | iterations:d | MADE, default:.3f | MADE, {published}:.3f "
+            f"| seconds, default:.2f | seconds, {published}:.1f | times faster:.1f "
+            "| CG ns per pixel and step:.2f"
         ),
         tuple(rows),
         (
@@ -134,10 +126,9 @@ def perturbed(maps: Sequence[rayrelief.Scene]) -> Table:
         progress(f"maps: {scene.name}, perturbed")
         errors = [run(jittered(scene, seed), rayrelief.RayPlane()).made for seed in SEEDS]
         rows.append((scene.name, median(errors), min(errors), max(errors)))
-    heads = ("MADE, median", "least", "largest")
     return Table(
         f"`RayPlane()` with the principal point moved by up to {SHIFT} pixels",
-        (Column("object"), *(Column(head, ".3f") for head in heads)),
+        columns("object | MADE, median:.3f | least:.3f | largest:.3f"),
         tuple(rows),
         (f"{len(SEEDS)} runs on each map, seeds {', '.join(map(str, SEEDS))}; MADE in mm.",),
         tuple(
@@ -162,7 +153,7 @@ def against_exact(maps: Sequence[rayrelief.Scene]) -> Table:
     what = "mean difference in depth, mm"
     return Table(
         "`RayPlane()` against inner solves to 1e-10, both after the median scale",
-        (Column("object"), Column(what, ".5f"), Column("time over default", ".1f")),
+        columns(f"object | {what}:.5f | time over default:.1f"),
         tuple(rows),
         checks=tuple(Check(f"{name}, {what}", found, below=0.01) for name, found, _ in rows),
     )

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.report import Check, Column, Row, Table, UnavailableError, progress
+from benchmarks.report import Check, Row, Table, UnavailableError, columns, progress
 from benchmarks.speed.environment import ROOT
 from benchmarks.speed.scaling_worker import METHODS, ON_A_JUMP, OUTER, RTOL, STATUS
 
@@ -46,55 +46,34 @@ def measure(sizes: Sequence[int]) -> Measured:
 
 def time_and_memory(measured: Measured, sizes: Sequence[int]) -> Table:
     """One row for each method and size."""
-    rows, checks = [], []
+    rows: list[Row] = []
+    checks = []
     for method in METHODS:
-        first = _per_pixel(measured[method, sizes[0]])
         for side in sizes:
-            found = measured[method, side]
+            found, where = measured[method, side], f"{method}, {side}x{side}"
+            seconds, peak = _get(found, "seconds"), _get(found, "bytes_per_pixel")
             share = 100 * _get(found, "jump_share") if method == "RayPlane" else None
-            rows.append(
-                (
-                    method,
-                    f"{side}x{side}",
-                    _get(found, "seconds"),
-                    _per_pixel(found),
-                    _per_pixel(found) / first,
-                    _get(found, "bytes_per_pixel"),
-                    _get(found, "iterations"),
-                    _get(found, "cycles"),
-                    share,
-                    _get(found, "relative_error"),
-                    found.get("outcome", "failed"),
-                )
-            )
-            where = f"{method}, {side}x{side}"
+            times = seconds, _per_pixel(found)
+            counts = [_get(found, name) for name in ("iterations", "cycles")]
+            end = _get(found, "relative_error"), found.get("outcome", "failed")
+            rows.append((method, f"{side}x{side}", *times, peak, *counts, share, *end))
             if side >= LEAST_SIDE:
-                peak = _get(found, "bytes_per_pixel")
                 checks.append(Check(f"{where}: bytes per pixel", peak, below=300))
-            if side >= LEAST_SIDE and share is not None:
-                what = f"{where}: % of the directed edges with w < {ON_A_JUMP}"
-                checks.append(Check(what, share, at_least=1))
+                if share is not None:
+                    what = f"{where}: % of the directed edges with w < {ON_A_JUMP}"
+                    checks.append(Check(what, share, at_least=1))
             if side == LARGE:
-                seconds, limit = _get(found, "seconds"), MOST_SECONDS[method]
+                limit = MOST_SECONDS[method]
                 checks.append(Check(f"{where}: seconds", seconds, at_most=limit))
         if {SMALL, LARGE} <= set(sizes):
-            growth = _per_pixel(measured[method, LARGE]) / _per_pixel(measured[method, SMALL])
-            what = f"{method}: time per pixel, {LARGE}x{LARGE} over {SMALL}x{SMALL}"
-            checks.append(Check(what, growth, at_most=GROWTH))
+            large, small = (_per_pixel(measured[method, side]) for side in (LARGE, SMALL))
+            checks.append(_growth(f"{method}: time per pixel", large / small))
     return Table(
         "Growing pictures of objects that hide one another",
-        (
-            Column("method"),
-            Column("pixels"),
-            Column("seconds", ".2f"),
-            Column("ns per pixel", ",.0f"),
-            Column("over the smallest", ".2f"),
-            Column("bytes per pixel", ".0f"),
-            Column("iterations", ".0f"),
-            Column("cycles per solve", ".1f"),
-            Column(f"w < {ON_A_JUMP}, %", ".2f"),
-            Column("RE, %", ".3f"),
-            Column("outcome"),
+        columns(
+            "method | pixels | seconds:.2f | ns per pixel:,.0f | bytes per pixel:.0f "
+            f"| iterations:.0f | cycles per solve:.1f | w < {ON_A_JUMP}, %:.2f | RE, %:.3f "
+            "| outcome"
         ),
         tuple(rows),
         (
@@ -109,22 +88,24 @@ def time_and_memory(measured: Measured, sizes: Sequence[int]) -> Table:
 def cycles(measured: Measured, sizes: Sequence[int]) -> Table:
     """Cycles from zero, one row for each size."""
     kinds = {"smooth": "Smooth's system", "jumps": f"RayPlane's system in iteration {OUTER}"}
-    rows: list[Row] = [
-        (f"{side}x{side}", *(_get(measured["cycles", side], kind) for kind in kinds))
-        for side in sizes
-    ]
     checks = []
     if {SMALL, LARGE} <= set(sizes):
         for kind, name in kinds.items():
             large, small = (_get(measured["cycles", side], kind) for side in (LARGE, SMALL))
-            what = f"{name}: cycles, {LARGE}x{LARGE} over {SMALL}x{SMALL}"
-            checks.append(Check(what, large / small, at_most=GROWTH))
+            checks.append(_growth(f"{name}: cycles", large / small))
     return Table(
         f"Cycles to {RTOL:g} from zero on the same pictures",
-        (Column("pixels"), *(Column(name, ".0f") for name in kinds.values())),
-        tuple(rows),
+        columns(" | ".join(["pixels", *(f"{name}:.0f" for name in kinds.values())])),
+        tuple(
+            (f"{side}x{side}", *(_get(measured["cycles", side], kind) for kind in kinds))
+            for side in sizes
+        ),
         checks=tuple(checks),
     )
+
+
+def _growth(what: str, found: float) -> Check:
+    return Check(f"{what}, {LARGE}x{LARGE} over {SMALL}x{SMALL}", found, at_most=GROWTH)
 
 
 def _work(task: str, *arguments: str) -> dict[str, Any]:

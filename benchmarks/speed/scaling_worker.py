@@ -18,7 +18,7 @@ import numpy as np
 
 import rayrelief
 from benchmarks.diligent import truth
-from benchmarks.speed.watched import problems_of
+from benchmarks.speed.watched import integrated, problems_of
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.methods.base import Method
 from rayrelief.synthetic.crowd import crowd
@@ -49,11 +49,11 @@ def read(folder: Path) -> rayrelief.Scene:
 def measure(folder: Path, method: Method) -> dict[str, Any]:
     """Time and memory of one integration, and what came of it."""
     small = crowd(WARM_UP_SIDE, WARM_UP_SIDE)  # has the kernels compiled or loaded
-    _integrate(rayrelief.Scene(small.normals.astype(np.float32), small.mask, small.camera), method)
+    integrated(rayrelief.Scene(small.normals.astype(np.float32), small.mask, small.camera), method)
     scene = read(folder)
     before = memory("VmRSS")
     began = time.perf_counter()
-    result = _integrate(scene, method)
+    result = integrated(scene, method)
     seconds = time.perf_counter() - began
     peak = memory("VmHWM")
     # What follows takes memory of its own.
@@ -75,7 +75,7 @@ def measure(folder: Path, method: Method) -> dict[str, Any]:
 def cycles_from_zero(folder: Path) -> dict[str, float]:
     """Cycles to RTOL from zero: on the system of Smooth, and on one that has weights and jumps."""
     scene = read(folder)
-    smooth = _integrate(scene, rayrelief.Smooth(solver=rayrelief.Multigrid(RTOL)))
+    smooth = integrated(scene, rayrelief.Smooth(solver=rayrelief.Multigrid(RTOL)))
     solution = problems_of(scene, {OUTER})[OUTER].solve(rayrelief.Multigrid(RTOL))
     if not (smooth.status.ok and solution.converged):
         raise SystemExit(f"{folder}: no convergence to {RTOL}")
@@ -89,12 +89,6 @@ def memory(name: str) -> int:
     """
     lines = STATUS.read_text(encoding="ascii").splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
-
-
-def _integrate(scene: rayrelief.Scene, method: Method) -> rayrelief.Integration:
-    return rayrelief.integrate(
-        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
-    )
 
 
 def main(task: str, folder: Path, *side: str) -> None:

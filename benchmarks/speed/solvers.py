@@ -7,7 +7,7 @@ from functools import partial
 from importlib.util import find_spec
 
 import rayrelief
-from benchmarks.report import Column, Table, progress
+from benchmarks.report import Table, columns, progress
 from benchmarks.speed.pardiso import Pardiso
 from benchmarks.speed.watched import best_seconds, problems_of
 from rayrelief.solvers.base import Solver
@@ -47,17 +47,8 @@ def tables(side: int = SIDE) -> Iterator[Table]:
     fastest = measured[0][1]  # Multigrid's
     yield Table(
         f"Solvers on one system of {problem.size:,} pixels, to {RTOL:g}",
-        (
-            Column("solver"),
-            Column("time over Multigrid's", ".2f"),
-            Column("seconds", ".2f"),
-            Column("steps", ",d"),
-            Column("residual", ".1e"),
-        ),
-        tuple(
-            (name, seconds / fastest, seconds, steps, residual)
-            for name, seconds, steps, residual in measured
-        ),
+        columns("solver | time over Multigrid's:.2f | seconds:.2f | steps:,d | residual:.1e"),
+        tuple((name, seconds / fastest, seconds, *rest) for name, seconds, *rest in measured),
         (
             f"A crowd of {side}x{side} pixels after {DONE} outer iterations, from zero, set-up "
             "included. Direct and PyAMG use one thread.",

@@ -10,10 +10,18 @@ import numpy as np
 
 import rayrelief
 from rayrelief.conventions import FloatArray
+from rayrelief.methods.base import Method
 from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution, Solver
 
 REPEATS = 5
 BUDGET = 5.0  # seconds after which an action is not repeated any more
+
+
+def integrated(scene: rayrelief.Scene, method: Method) -> rayrelief.Integration:
+    """Surface of a scene, however the run ended."""
+    return rayrelief.integrate(
+        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,20 +47,9 @@ class Problem:
 
 @dataclass(eq=False)
 class Watched:
-    """Passes everything on to a solver.
+    """Passes everything on to a solver, and keeps the systems of solves with some numbers, from 1.
 
-    Attributes
-    ----------
-    solver
-        Does the work.
-    keep
-        Numbers of the solves, from 1, whose systems are kept.
-    problems
-        The systems that were kept.
-    solves, seconds
-        So far; the time is that of solving, without preparing.
-    work
-        Steps times unknowns, over all solves.
+    The time is that of solving, without preparing; work is steps times unknowns.
     """
 
     solver: Solver
@@ -90,9 +87,8 @@ class _PreparedWatched:
 def problems_of(scene: rayrelief.Scene, iterations: Collection[int]) -> dict[int, Problem]:
     """Systems that RayPlane meets in these outer iterations, even if it would stop before."""
     watch = Watched(rayrelief.RayPlane().solver, iterations)
-    method = rayrelief.RayPlane(solver=watch, max_iterations=max(iterations), tolerance=None)
-    rayrelief.integrate(
-        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+    integrated(
+        scene, rayrelief.RayPlane(solver=watch, max_iterations=max(iterations), tolerance=None)
     )
     return watch.problems
 
