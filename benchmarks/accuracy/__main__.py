@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.accuracy.diligent_mv import view_cells, view_table
 from benchmarks.accuracy.experiments import MADE, NOISE, Cell, made_cells, noise_cells
 from benchmarks.accuracy.figures import figure_cells, figure_table
 from benchmarks.accuracy.figures.study import Study
@@ -45,7 +44,6 @@ TITLES = {
     "outliers": f"Outliers on harvest, {OVER} five seeds: {IN_MM}",
     "rotations": f"Rotations on harvest, {OVER} five seeds: {IN_MM}",
     "lens": "Lens distortion: RE / ERA in percent (median scale)",
-    "diligent_mv": f"DiLiGenT-MV, mean over the views: {IN_MM}",
     "figures": "Figures",
 }
 
@@ -89,8 +87,6 @@ def cells_of(table: str, settings: Settings, cache: Cache) -> Iterable[Cell]:
         return noise_cells(table, settings)
     if table == "lens":
         return lens_cells(settings)
-    if table == "diligent_mv":
-        return view_cells(settings)
     for name in settings.objects:
         scene_of(settings.source(name))  # maps that are missing are told before the first hour
     return figure_cells(Study(settings, cache)) if table == "figures" else ()
@@ -105,8 +101,6 @@ def tables_of(
         yield from formulation_tables(settings)
     elif table == "lens":
         yield lens_table(title, cells, cache)
-    elif table == "diligent_mv":
-        yield view_table(title, cells, settings, cache)
     elif table == "figures":
         yield figure_table(title, Study(settings, cache), cache.folder.with_name("figures"))
     else:
