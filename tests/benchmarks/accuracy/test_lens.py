@@ -13,7 +13,7 @@ from rayrelief.evaluation.metrics import depth_errors
 
 
 def test_ignored_distortion_is_the_same_map_with_the_wrong_camera():
-    views = ("distorted", "ignored", "undistorted")
+    views: tuple[lens.View, ...] = ("distorted", "ignored", "undistorted")
     true, ignored, ideal = (LensSource("room", view).scene() for view in views)
     np.testing.assert_array_equal(ignored.normals, true.normals)
     np.testing.assert_array_equal(ignored.depth, true.depth)
