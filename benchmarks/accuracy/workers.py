@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from unittest.mock import patch
 
 from benchmarks.accuracy.predictions import Cache, Task, library_state, predict
 from benchmarks.report import progress
@@ -28,9 +29,8 @@ def predict_missing(tasks: Sequence[Task], cache: Cache, workers: int) -> None:
     if not missing:
         return
     began = time.monotonic()
-    with worker_pool(min(workers, len(missing))) as pool:
-        with _conditions_of_workers(cache):
-            futures = [pool.submit(work, task, cache) for task in missing]
+    with worker_pool(min(workers, len(missing)), cache) as pool:
+        futures = [pool.submit(work, task, cache) for task in missing]
         for done, future in enumerate(as_completed(futures), start=1):
             future.result()
             left = round((time.monotonic() - began) / done * (len(missing) - done))
@@ -45,19 +45,28 @@ def work(task: Task, cache: Cache) -> None:
 
 
 @contextmanager
-def worker_pool(count: int) -> Iterator[Executor]:
-    """Processes that at the end, whatever the reason, drop their work and are waited for."""
+def worker_pool(count: int, cache: Cache) -> Iterator[Executor]:
+    """Processes of one thread that in the end, whatever the reason, drop all and are waited for."""
+    # numba overlooks changes of inlined functions: a prediction must not come from an old kernel.
+    kernels = os.environ.get("NUMBA_CACHE_DIR") or cache.folder.with_name("kernels")
+    inherited = {
+        "NUMBA_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "NUMBA_CACHE_DIR": str(Path(kernels) / library_state()),
+    }
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     pool = ProcessPoolExecutor(count, context, _begin, (stop,))
     try:
-        yield pool
+        with patch.dict(os.environ, inherited):
+            yield pool
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
 
 
 def _begin(stop: Event) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     _STOP.append(stop)
     library_state()  # of the source that was just imported
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -73,27 +82,3 @@ def _end_with_parent() -> None:
 
 def _stopped() -> bool:
     return any(stop.is_set() for stop in _STOP)
-
-
-@contextmanager
-def _conditions_of_workers(cache: Cache) -> Iterator[None]:
-    """Processes started meanwhile have one thread, and leave Ctrl-C to this one."""
-    # numba overlooks changes of inlined functions: a prediction must not come from an old kernel.
-    kernels = os.environ.get("NUMBA_CACHE_DIR") or cache.folder.with_name("kernels")
-    wanted = {
-        "NUMBA_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "NUMBA_CACHE_DIR": str(Path(kernels) / library_state()),
-    }
-    before = {name: os.environ.get(name) for name in wanted}
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited from the very first moment
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        signal.signal(signal.SIGINT, handler)

@@ -54,7 +54,7 @@ def predicted(monkeypatch) -> list[str]:
         return predict(task, stopped)
 
     @contextmanager
-    def one_thread(count: int) -> Iterator[Executor]:
+    def one_thread(count: int, cache: Any) -> Iterator[Executor]:
         pool = ThreadPoolExecutor(1)
         try:
             yield pool

@@ -136,7 +136,7 @@ def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
     cache = Cache(tmp_path / "predictions")
     short = Task(Source("cow"), RayPlane())
     endless = replace(short, method=RayPlane.published(100_000))  # beyond the moment of asking
-    with workers.worker_pool(1) as pool:
+    with workers.worker_pool(1, cache) as pool:
         first = pool.submit(workers.work, short, cache)
         pool.submit(workers.work, endless, cache)
         first.result()
@@ -146,10 +146,11 @@ def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
 
 def test_workers_end_with_the_process_that_started_them():
     lines = (
-        "import os",
-        "from benchmarks.accuracy import workers",
+        "import os, pathlib",
+        "from benchmarks.accuracy import predictions, workers",
         "if __name__ == '__main__':",
-        "    with workers.worker_pool(1) as pool:",
+        "    cache = predictions.Cache(pathlib.Path('never'))",
+        "    with workers.worker_pool(1, cache) as pool:",
         "        print(pool.submit(os.getpid).result(), flush=True)",
         "        os._exit(9)",
     )
@@ -159,20 +160,20 @@ def test_workers_end_with_the_process_that_started_them():
     assert done.returncode == 9
 
 
-@pytest.mark.parametrize("before", [None, "3"])
-def test_workers_have_one_thread_and_leave_the_keys_to_their_parent(tmp_path, monkeypatch, before):
-    names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_CACHE_DIR")
-    for name in names:
-        monkeypatch.delenv(name, raising=False)
-        if before is not None:
-            monkeypatch.setenv(name, before)
-    with workers._conditions_of_workers(Cache(tmp_path / "predictions")):
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        assert [os.environ[name] for name in names[:2]] == ["1", "1"]
-        own = tmp_path / "kernels" if before is None else Path(before)
-        assert os.environ[names[2]] == str(own / library_state())  # never those of another state
-    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-    assert [os.environ.get(name) for name in names] == [before] * 3
+@pytest.mark.parametrize("before", [None, "elsewhere"])
+def test_workers_have_one_thread_and_kernels_of_this_state_alone(tmp_path, monkeypatch, before):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    if before is not None:
+        monkeypatch.setenv("NUMBA_CACHE_DIR", before)
+    with workers.worker_pool(1, Cache(tmp_path / "predictions")) as pool:
+        names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_CACHE_DIR")
+        *threads, kernels = pool.map(os.getenv, names)
+        assert pool.submit(signal.getsignal, signal.SIGINT).result() == signal.SIG_IGN
+    assert threads == ["1", "1"]
+    assert kernels == str(
+        (tmp_path / "kernels" if before is None else Path(before)) / library_state()
+    )
+    assert os.environ.get("NUMBA_CACHE_DIR") == before
 
 
 @pytest.mark.parametrize(

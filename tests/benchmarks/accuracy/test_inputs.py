@@ -45,14 +45,6 @@ def turned_vectors(vectors: np.ndarray) -> np.ndarray:
     return found
 
 
-def test_rotations_are_as_wide_as_their_level():
-    scene = gallery.plane(60, 70)
-    turned = Noise("rotations", 5.0, 0).added_to(scene).normals
-    angles = np.degrees(np.arccos(np.clip(np.sum(scene.normals * turned, axis=-1), -1, 1)))
-    # About an axis at the angle a, a turn by s moves a normal by about s sin a: 2/3 of the square.
-    assert np.sqrt(np.mean(angles**2)) == pytest.approx(5 * np.sqrt(2 / 3), rel=0.05)
-
-
 @settings(deadline=None)
 @given(level=st.integers(0, 100), seed=st.integers(0, 99))
 def test_outliers_are_a_share_of_the_mask(level, seed):
