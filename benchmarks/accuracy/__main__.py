@@ -25,7 +25,7 @@ from benchmarks.accuracy.inputs import (
     scene_of,
 )
 from benchmarks.accuracy.lens import lens_cells, lens_table
-from benchmarks.accuracy.predictions import Cache, library_state
+from benchmarks.accuracy.predictions import Cache, Task, library_state
 from benchmarks.accuracy.tables import Score, made_table, score, summary
 from benchmarks.accuracy.workers import predict_missing
 from benchmarks.diligent import OBJECTS, object_names
@@ -61,11 +61,14 @@ def main(arguments: list[str]) -> int:
     report = Report({"command": command, "library": library_state(), **notes_on(settings)})
 
     cells: dict[str, list[Cell]] = {}
+    tasks: dict[str, Task] = {}
     for table in chosen.tables or available:
         with report.part(table):
-            cells[table] = list(cells_of(table, settings, cache))
+            own = list(cells_of(table, settings, cache))
+            # Keys need the maps: those that are missing are told now.
+            tasks |= {task.key: task for cell in own for task in cell.tasks}
+            cells[table] = own
     cache.prepare()
-    tasks = [task for each in cells.values() for cell in each for task in cell.tasks]
     predict_missing(tasks, cache, chosen.workers)
 
     scores: list[Score] = []
@@ -76,7 +79,9 @@ def main(arguments: list[str]) -> int:
     close = summary(scores, settings)
     if close is not None:
         report.add(close)
-    return report.finish(chosen.output, settings.file_stem("paper", *chosen.tables))
+    # A run that lacks some tables is named after those that it holds, and leaves the whole alone.
+    named = cells if report.skipped else chosen.tables
+    return report.finish(chosen.output, settings.file_stem("paper", *named))
 
 
 def cells_of(table: str, settings: Settings, cache: Cache) -> Iterable[Cell]:

@@ -114,7 +114,7 @@ def made_cells(table: str, settings: Settings) -> Iterator[Cell]:
 
 
 def _method(recipe: Method | FromDepth, source: MapSource) -> Method:
-    return recipe if isinstance(recipe, Method) else recipe(truth(scene_of(source)))
+    return recipe(truth(scene_of(source))) if callable(recipe) else recipe
 
 
 def noise_cells(kind: str, settings: Settings) -> Iterator[Cell]:

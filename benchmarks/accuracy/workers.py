@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from datetime import timedelta
@@ -21,11 +21,10 @@ from benchmarks.report import progress
 _STOP: list[Event] = []  # in a worker: the wish of the process that started it
 
 
-def predict_missing(tasks: Sequence[Task], cache: Cache, workers: int) -> None:
-    """Make the predictions that the cache does not hold."""
-    unique = {task.key: task for task in tasks}
-    missing = [task for key, task in unique.items() if cache.load(key) is None]
-    progress(f"{len(unique)} predictions, {len(missing)} of them to be made")
+def predict_missing(tasks: Mapping[str, Task], cache: Cache, workers: int) -> None:
+    """Make the predictions that the cache does not hold, of tasks by key."""
+    missing = [task for key, task in tasks.items() if cache.load(key) is None]
+    progress(f"{len(tasks)} predictions, {len(missing)} of them to be made")
     if not missing:
         return
     began = time.monotonic()

@@ -197,6 +197,8 @@ def test_run_that_can_make_nothing_ends_with_2(run, results, predicted, monkeypa
     assert run("made") == 2
     assert "RAYRELIEF_DATA does not name" in capsys.readouterr().err
     assert not list(results.glob("*.md"))
+    assert run() == 0  # of all tables the lens alone needs no data
+    assert [path.name for path in results.glob("*.md")] == ["paper-lens-16_iterations.md"]
 
 
 def test_folder_that_cannot_be_written_to_is_told_first(data, run, tmp_path, predicted, capsys):

@@ -78,7 +78,7 @@ def test_plots_show_the_numbers_of_the_tables(study, run, records, predicted):
             assert line == (made[0], made[2], made[4], float(cell["printed"]))
 
     cells = list(curves.iteration_cells(study))
-    predict_missing([task for cell in cells for task in cell.tasks], study.cache, 1)
+    predict_missing({task.key: task for cell in cells for task in cell.tasks}, study.cache, 1)
     last = {"BiNI": "bini", "without α": "no_jumps_1200", "with α": "jumps_1200"}
     for (row, name), curve in curves.curves_of(study, cells, curves.iteration_place).items():
         assert curve.at[-1] == 16
@@ -98,7 +98,7 @@ def test_error_and_jump_maps_show_what_they_say(study, predicted, monkeypatch):
     monkeypatch.setattr(pictures, "LEAST_ERROR", 1e-12)  # where colours end nothing can be told
     plans = [pictures.errors(study), pictures.jumps(study)]
     tasks = [task for plan in plans for cell in plan.cells for task in cell.tasks]
-    predict_missing(tasks, study.cache, 1)
+    predict_missing({task.key: task for task in tasks}, study.cache, 1)
     for plan in plans:
         plan.draw("title")
     names = pictures.row_names(plans[0].cells)
