@@ -30,12 +30,14 @@ def test_printed_numbers_are_those_that_were_compared_with_the_paper():
 
 @pytest.mark.parametrize("table", MADE)
 def test_every_cell_has_the_print_of_its_row_and_object(data, table):
-    cells = {(cell.row, cell.column): cell for cell in made_cells(table, Settings(iterations=1))}
+    some = Settings(("reading", "cow"), iterations=1)
+    cells = {(cell.row, cell.column): cell for cell in made_cells(table, some)}
     printed = {key: cell.printed for key, cell in cells.items() if cell.printed != "-"}
     assert printed == {
         (row, name): number
         for row, numbers in PRINTED[table].items()
         for name, number in zip(OBJECTS, numbers, strict=True)
+        if name in some.objects
     }
     assert all(re.fullmatch(r"\d+\.\d\d|<10\^-2", number) for number in printed.values())
     ours = {row for row, _ in cells if cells[row, "cow"].tasks}
