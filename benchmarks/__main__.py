@@ -6,67 +6,52 @@ python -m benchmarks [PART ...] [--objects bear,cow] [--iterations 30] [--sizes 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 
-from benchmarks import cameras, cold_start, maps, scaling, solvers, systems
-from benchmarks.environment import environment
-from benchmarks.report import Report, Table, UnavailableError, exit_code, progress, run_command
-from benchmarks.settings import Settings, names
-from rayrelief import RayreliefError
+from benchmarks.diligent import object_names
+from benchmarks.report import Report, Table, exit_code
+from benchmarks.speed import cameras, cold_start, maps, scaling, solvers, systems
+from benchmarks.speed.environment import environment
 
-PARTS: dict[str, Callable[[Settings], Iterator[Table]]] = {
-    "maps": maps.tables,
-    "systems": systems.tables,
-    "scaling": scaling.tables,
-    "solvers": solvers.tables,
-    "cold_start": cold_start.tables,
-    "cameras": cameras.tables,
+PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Table]]] = {
+    "maps": lambda chosen: maps.tables(chosen.objects, chosen.iterations),
+    "systems": lambda chosen: systems.tables(chosen.objects),
+    "scaling": lambda chosen: scaling.tables(chosen.sizes),
+    "solvers": lambda chosen: solvers.tables(),
+    "cold_start": lambda chosen: cold_start.tables(),
+    "cameras": lambda chosen: cameras.tables(),
 }
 RESULTS = Path(__file__).with_name("results")
 
 
 def main(arguments: list[str]) -> int:
     """Run parts; 1 if a limit is missed."""
-    options = parser().parse_args(arguments)
-    unknown = set(options.parts) - set(PARTS)
-    if unknown:
-        raise SystemExit(f"unknown parts {sorted(unknown)}; there are {', '.join(PARTS)}")
-    settings = Settings(**{known.name: getattr(options, known.name) for known in fields(Settings)})
-    report = Report(environment())
+    known = parser()
+    chosen = known.parse_args(arguments)
+    if unknown := sorted(set(chosen.parts) - set(PARTS)):
+        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
+    command = shlex.join(["python", "-m", "benchmarks", *arguments])
+    report = Report({"command": command, **environment()})
     # A run of some parts leaves the report of the whole alone.
-    stem = "-".join(["bench", *options.parts])
-    for part in options.parts or PARTS:
-        try:
-            run_part(part, settings, report)
-            report.write(options.output, stem)  # after each part: a long run may be interrupted
-        except RayreliefError as error:
-            raise SystemExit(f"error: {error}") from error
-    progress(f"written to {options.output / stem}.md and .json")
-    return exit_code(report.tables)
-
-
-def run_part(part: str, settings: Settings, report: Report) -> None:
-    """Print the tables of a part and add them to the report."""
-    try:
-        for table in PARTS[part](settings):
-            report.tables.append(table)
-            print(table.to_markdown(), end="\n\n", flush=True)
-    except UnavailableError as error:
-        report.skipped.append(f"{part}: {error}")
-        print(f"skipped: {part}: {error}\n", flush=True)
+    stem = "-".join(["bench", *chosen.parts])
+    for part in chosen.parts or PARTS:
+        with report.part(part):
+            for table in PARTS[part](chosen):
+                report.add(table)
+        report.write(chosen.output, stem)  # after each part: a long run may be interrupted
+    return report.finish(chosen.output, stem)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Parts and settings."""
-    default = Settings()
-    known = argparse.ArgumentParser(prog="python -m benchmarks", description=Settings.__doc__)
+    """Parts and settings; limits that need more than is measured are left out."""
+    known = argparse.ArgumentParser(prog="python -m benchmarks", description=parser.__doc__)
     known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    known.add_argument("--objects", type=names, default=default.objects)
-    known.add_argument("--iterations", type=int, default=default.iterations)
-    known.add_argument("--noise-iterations", type=int, default=default.noise_iterations)
-    known.add_argument("--sizes", type=_numbers, default=default.sizes)
+    known.add_argument("--objects", type=object_names, default=(), help="default: all nine")
+    known.add_argument("--iterations", type=int, default=maps.FULL, help="of published schedules")
+    known.add_argument("--sizes", type=_numbers, default=scaling.SIZES, help="sides of squares")
     known.add_argument("--output", type=Path, default=RESULTS, help="folder for the report")
     return known
 
@@ -76,4 +61,4 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    sys.exit(exit_code(main, sys.argv[1:]))

@@ -1,54 +1,46 @@
-"""The nine maps of DiLiGenT, and how a surface is scored on them."""
+"""The nine maps of DiLiGenT, read from the folder that RAYRELIEF_DATA names."""
 
 from __future__ import annotations
 
 import os
-import time
-from dataclasses import dataclass, replace
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import rayrelief
-from benchmarks.published import published_tables
+from benchmarks.published import PUBLISHED
 from benchmarks.report import UnavailableError
 from rayrelief.conventions import FloatArray
 from rayrelief.datasets.folder import CAMERA_NAMES, DEPTH_NAMES, MASK_NAME
 from rayrelief.errors import FileError
-from rayrelief.evaluation.metrics import depth_errors
-from rayrelief.methods.base import Method
 
+OBJECTS: tuple[str, ...] = tuple(PUBLISHED["table2"]["objects"])
 # The error on the other two changes with the slightest perturbation: one run says little.
 STEADY = ("bear", "buddha", "cat", "cow", "pot1", "pot2", "reading")
 NEEDED = {"mask": (MASK_NAME,), "camera": CAMERA_NAMES, "true depth": DEPTH_NAMES}
 
 
-def scenes(names: tuple[str, ...] = ()) -> list[rayrelief.Scene]:
-    """Maps by name, all nine by default."""
-    if not os.environ.get("RAYRELIEF_DATA"):
-        raise UnavailableError("RAYRELIEF_DATA does not name the folder that holds diligent/")
-    root = Path(os.environ["RAYRELIEF_DATA"]) / "diligent"
-    if not root.is_dir():
-        raise FileError(
-            f"there is no folder {root}",
-            expected="RAYRELIEF_DATA to name the folder that holds diligent/",
-            remedy="Correct it, or unset it for what needs no data",
-        )
-    objects = published_tables()["table2"]["objects"]
-    unknown = set(names) - set(objects)
+def object_names(text: str) -> tuple[str, ...]:
+    """Objects between commas, each once, for the command line."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    unknown = sorted(set(names) - set(OBJECTS))
     if unknown:
-        raise SystemExit(f"unknown objects {sorted(unknown)}; there are {', '.join(objects)}")
-    return [_read(root / name) for name in names or objects]
+        raise ArgumentTypeError(f"unknown objects {unknown}; there are {', '.join(OBJECTS)}")
+    return names
 
 
-def _read(folder: Path) -> rayrelief.Scene:
-    """Read a map with all that belongs to it: what is missing here changes every number."""
+def read_map(name: str) -> rayrelief.Scene:
+    """A map with all that belongs to it: what is missing here changes every number."""
+    folder = data_folder() / "diligent" / name
     if not folder.is_dir():
         raise FileError(
             f"there is no folder {folder}",
-            expected="all nine maps of DiLiGenT",
-            remedy="Name those that are there with --objects",
+            expected="RAYRELIEF_DATA to name the folder that holds diligent/ with all nine maps",
+            remedy="Correct it, or name the maps that are there with --objects",
         )
     for what, names in NEEDED.items():
-        if not any((folder / name).exists() for name in names):
+        if not any((folder / each).exists() for each in names):
             raise FileError(
                 f"{folder} has no {what}",
                 expected=" or ".join(names),
@@ -57,23 +49,17 @@ def _read(folder: Path) -> rayrelief.Scene:
     return rayrelief.read_scene(folder)
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """An integration that was timed."""
-
-    result: rayrelief.Integration
-    seconds: float
-    made: float
+def read_maps(names: Sequence[str] = ()) -> list[rayrelief.Scene]:
+    """Maps by name, all nine by default."""
+    return [read_map(name) for name in names or OBJECTS]
 
 
-def run(scene: rayrelief.Scene, method: Method) -> Run:
-    """Integrate a map; MADE is in mm after the median scale."""
-    began = time.perf_counter()
-    result = rayrelief.integrate(
-        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
-    )
-    seconds = time.perf_counter() - began
-    return Run(result, seconds, depth_errors(result.depth, truth(scene), "scale").made)
+def data_folder() -> Path:
+    """Folder of all real data."""
+    named = os.environ.get("RAYRELIEF_DATA")
+    if not named:
+        raise UnavailableError("RAYRELIEF_DATA does not name the folder that holds diligent/")
+    return Path(named)
 
 
 def shifted(scene: rayrelief.Scene, du: float, dv: float) -> rayrelief.Scene:
@@ -86,12 +72,12 @@ def pinhole_of(scene: rayrelief.Scene) -> rayrelief.cameras.Pinhole:
     """Camera of a map, which may be changed."""
     camera = scene.camera
     if not isinstance(camera, rayrelief.cameras.Pinhole) or camera.skew:
-        raise SystemExit(f"{scene.name} has no Pinhole camera without skew that could be changed")
+        raise UnavailableError(f"{scene.name} has no Pinhole camera without skew to be changed")
     return camera
 
 
 def truth(scene: rayrelief.Scene) -> FloatArray:
     """True depth of a map (H, W)."""
     if scene.depth is None:
-        raise SystemExit(f"{scene.name} has no true depth")
+        raise UnavailableError(f"{scene.name} has no true depth")
     return scene.depth

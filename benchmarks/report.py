@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from rayrelief import RayreliefError
 from rayrelief.io.atomic import atomic_write
 
 Cell = str | float | None
@@ -21,20 +24,19 @@ class UnavailableError(Exception):
 
 
 def progress(text: str) -> None:
-    """Say on stderr what is being measured."""
+    """Say on stderr what is being done."""
     print(f"... {text}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
 class Check:
-    """A number and its limits, which NaN and infinity never meet; an aim is not held to."""
+    """A number and its limits, which NaN and infinity never meet."""
 
     what: str
     found: float
     at_least: float = -math.inf
     at_most: float = math.inf
     below: float = math.inf
-    aim: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -42,24 +44,10 @@ class Check:
         within = self.at_least <= self.found <= self.at_most and self.found < self.below
         return within and math.isfinite(self.found)
 
-    @property
-    def limit(self) -> str:
-        """The limits in words."""
-        bounds = {"at least": self.at_least, "at most": self.at_most, "below": self.below}
-        return ", ".join(f"{name} {_number(b)}" for name, b in bounds.items() if math.isfinite(b))
-
     def __str__(self) -> str:
-        return f"{self.what}: {_number(self.found)}, limit {self.limit}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "what": self.what,
-            "found": _plain(self.found),
-            "limit": self.limit,
-            "aim": self.aim,
-            "holds": self.holds,
-        }
+        bounds = {"at least": self.at_least, "at most": self.at_most, "below": self.below}
+        limits = (f"{name} {_number(b)}" for name, b in bounds.items() if math.isfinite(b))
+        return f"{self.what}: {_number(self.found)}, limit {', '.join(limits)}"
 
 
 @dataclass(frozen=True)
@@ -84,26 +72,22 @@ class Table:
     ----------
     title
         One line.
-    command
-        What to type for this table alone.
     columns, rows
         Rows hold one cell for each column: text, a number, or None where there is nothing to say.
     notes
         What a reader should know.
     checks
         Numbers of this table that have limits.
+    records
+        The same for programs, where the rows are texts that hold several numbers.
     """
 
     title: str
-    command: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
-
-    def noting(self, *notes: str) -> Table:
-        """The table with more notes."""
-        return replace(self, notes=(*self.notes, *notes))
+    records: tuple[Mapping[str, Any], ...] = ()
 
     def to_markdown(self) -> str:
         """The table, its limits and its notes under a heading."""
@@ -111,90 +95,82 @@ class Table:
             [column.show(cell) for column, cell in zip(self.columns, row, strict=True)]
             for row in self.rows
         ]
-        parts = [f"## {self.title}", grid([column.name for column in self.columns], cells)]
-        if self.checks:
-            parts.append(checks_grid(self.checks))
-        parts.append("\n".join(f"- {note}" for note in (*self.notes, f"Again: `{self.command}`")))
-        return "\n\n".join(parts)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON, numbers unrounded."""
-        return {
-            "title": self.title,
-            "command": self.command,
-            "columns": [column.name for column in self.columns],
-            "rows": [[_plain(cell) for cell in row] for row in self.rows],
-            "notes": list(self.notes),
-            "checks": [check.to_json() for check in self.checks],
-        }
+        limits = (f"{check}: {'holds' if check.holds else '**missed**'}" for check in self.checks)
+        below = "\n".join(f"- {line}" for line in (*limits, *self.notes))
+        heads = [column.name for column in self.columns]
+        return "\n\n".join(filter(None, [f"## {self.title}", grid(heads, cells), below]))
 
 
 @dataclass
 class Report:
-    """All tables of one run, with where they were measured."""
+    """All tables of a run, and what its numbers depend on."""
 
-    environment: dict[str, str]
+    environment: Mapping[str, str]
     tables: list[Table] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
+    def add(self, table: Table) -> None:
+        """Print a table and keep it."""
+        self.tables.append(table)
+        print(table.to_markdown(), end="\n\n", flush=True)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Pass over a part that needs what is not here."""
+        try:
+            yield
+        except UnavailableError as error:
+            self.skipped.append(f"{name}: {error}")
+            progress(f"skipped: {name}: {error}")
+
     @property
-    def missed(self) -> list[Check]:
+    def missed(self) -> list[str]:
         """Checks that do not hold."""
-        return missed(self.tables)
+        return [str(check) for each in self.tables for check in each.checks if not check.holds]
 
     def to_markdown(self) -> str:
         """The environment, then the tables."""
-        parts = ["# Benchmarks", grid(["", ""], [[*item] for item in self.environment.items()])]
-        if self.skipped:
-            parts.append("\n".join(f"- skipped: {reason}" for reason in self.skipped))
-        if self.missed:
-            parts.append("Limits that are missed:\n\n" + checks_grid(self.missed))
+        parts = ["# Benchmarks", grid(["", ""], self.environment.items())]
+        for head, lines in (("Skipped:", self.skipped), ("Limits missed:", self.missed)):
+            if lines:
+                parts.append("\n- ".join([f"{head}\n", *lines]))
         return "\n\n".join([*parts, *(table.to_markdown() for table in self.tables)]) + "\n"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "environment": self.environment,
-            "skipped": self.skipped,
-            "missed": [str(check) for check in self.missed],
-            "tables": [table.to_json() for table in self.tables],
-        }
 
     def write(self, folder: Path, stem: str) -> None:
         """Write stem.md and stem.json into a folder, which is created if need be."""
-        write_text(folder / f"{stem}.md", self.to_markdown())
-        text = json.dumps(self.to_json(), indent=1, allow_nan=False)
-        write_text(folder / f"{stem}.json", text + "\n")
+        content = _plain({**asdict(self), "missed": self.missed})
+        _write(folder / f"{stem}.md", self.to_markdown())
+        _write(folder / f"{stem}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+    def finish(self, folder: Path, stem: str) -> int:
+        """Write all; 1 if a limit is missed."""
+        if not self.tables:
+            raise UnavailableError(f"nothing can be measured; {'; '.join(self.skipped)}")
+        self.write(folder, stem)
+        progress(f"written to {folder / stem}.md and .json")
+        if self.missed:
+            print("limits missed:", *self.missed, sep="\n- ")
+        return 1 if self.missed else 0
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def missed(tables: Iterable[Table]) -> list[Check]:
-    """Checks that do not hold."""
-    return [check for table in tables for check in table.checks if not check.holds]
-
-
-def exit_code(tables: Iterable[Table]) -> int:
-    """Print the limits that are missed; 1 if there are any."""
-    found = missed(tables)
-    if found:
-        print("limits that are missed:", *found, sep="\n- ")
-    return 1 if found else 0
-
-
-def run_command(main: Callable[[list[str]], int]) -> NoReturn:
-    """Run main and end: 1 says that a limit is missed, 2 that it could not begin or go on."""
+def exit_code(main: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """0; 1 if a limit is missed; 2 if a run cannot begin or go on; 130 if it is interrupted."""
     try:
-        sys.exit(main(sys.argv[1:]))
-    except SystemExit as end:
-        if not isinstance(end.code, str):
-            raise
-        print(end.code, file=sys.stderr)
-        sys.exit(2)
+        return main(arguments)
+    except (UnavailableError, RayreliefError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except BrokenExecutor as error:
+        print(f"error: a worker died ({error}); the same command goes on", file=sys.stderr)
+    except KeyboardInterrupt:
+        progress("interrupted: what is finished is kept, the same command goes on from there")
+        return 130
+    return 2
+
+
+def columns(text: str) -> tuple[Column, ...]:
+    """Columns between bars, each with the format of its numbers after a colon."""
+    parts = (each.strip().partition(":") for each in text.split("|"))
+    return tuple(Column(name, spec) for name, _, spec in parts)
 
 
 def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -205,25 +181,20 @@ def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in escaped)
 
 
-def checks_grid(checks: Iterable[Check]) -> str:
-    """Checks as a table of Markdown."""
-    rows = [
-        [
-            check.what,
-            _number(check.found),
-            check.limit,
-            "" if check.aim is None else _number(check.aim),
-            "yes" if check.holds else "**no**",
-        ]
-        for check in checks
-    ]
-    return grid(["must hold", "found", "limit", "aim", "holds"], rows)
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _plain(cell: Cell) -> Cell:
-    """JSON has no NaN."""
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+def _plain(value: Any) -> Any:
+    """JSON has neither NaN nor infinity."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

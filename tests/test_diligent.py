@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rayrelief
-from benchmarks.known_jumps import KnownJumps
+from benchmarks.accuracy.known_jumps import knowing_jumps
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.evaluation.residuals import formulation_residuals
 
@@ -42,7 +42,7 @@ def made(scene, method):
 @pytest.mark.parametrize(("name", "error"), printed("known_jumps", *OBJECTS))
 def test_known_discontinuities(scenes, name, error):
     scene = scenes[name]
-    method = KnownJumps(rayrelief.RayPlane.published(150), scene.depth)
+    method = knowing_jumps(scene.depth)
     assert made(scene, method) == pytest.approx(error, abs=0.01)
 
 

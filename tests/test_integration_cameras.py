@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.cameras import (
+from benchmarks.speed.cameras import (
     ELLIPSOID_LIMIT,
     HEIGHT,
     LEAST_GAIN,

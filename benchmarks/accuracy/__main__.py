@@ -1,113 +1,128 @@
 """``make paper``: every table of the paper, our number beside the printed one, and its figures.
 
 RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy [TABLE ...]
-RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy --principal-point both [TABLE ...]
 RAYRELIEF_DATA=/path/to/data python -m benchmarks.accuracy --spread [TABLE ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import rayrelief
-from benchmarks.accuracy.experiments import MADE, Cell
-from benchmarks.accuracy.page import Page
-from benchmarks.accuracy.predictions import Cache, library_state
-from benchmarks.accuracy.settings import (
-    BOTH,
+from benchmarks.accuracy.experiments import MADE, NOISE, Cell, made_cells, noise_cells
+from benchmarks.accuracy.figures import figure_cells, figure_table
+from benchmarks.accuracy.figures.study import Study
+from benchmarks.accuracy.formulation import formulation_tables
+from benchmarks.accuracy.inputs import (
+    PERTURBATIONS,
     PRINCIPAL_POINTS,
     PUBLISHED_ITERATIONS,
-    PrincipalPoint,
     Settings,
+    scene_of,
 )
-from benchmarks.accuracy.suites import BOTH_POINTS, PAPER, SPREAD, TITLES, Run, Suite
-from benchmarks.accuracy.tables import Sheet
+from benchmarks.accuracy.lens import lens_cells, lens_table
+from benchmarks.accuracy.predictions import Cache, Task, library_state
+from benchmarks.accuracy.tables import Score, made_table, score, summary
 from benchmarks.accuracy.workers import predict_missing
-from benchmarks.report import UnavailableError, exit_code, progress, run_command
-from benchmarks.settings import names
+from benchmarks.diligent import OBJECTS, object_names
+from benchmarks.report import Report, Table, exit_code
 
 RESULTS = Path(__file__).parents[1] / "results"
+IN_MM = "MADE in mm (median scale), ours / printed"
+OVER = "median (least to greatest) over"
+TITLES = {
+    "formulation": "",
+    "made": f"Table 2: {IN_MM}",
+    "gamma": f"gamma in the cost and in the weights: {IN_MM}",
+    "midpoint": f"lambda_m and k_m: {IN_MM}",
+    "activation": f"rho and q of the discontinuity activation: {IN_MM}",
+    "connectivity": f"Connectivity: {IN_MM}",
+    "outliers": f"Outliers on harvest, {OVER} five seeds: {IN_MM}",
+    "rotations": f"Rotations on harvest, {OVER} five seeds: {IN_MM}",
+    "lens": "Lens distortion: RE / ERA in percent (median scale)",
+    "figures": "Figures",
+}
 
 
 def main(arguments: list[str]) -> int:
-    """Predict what is missing, then score; 1 if a limit is missed, 130 after an interruption."""
-    options = parser().parse_args(arguments)
-    both = options.principal_point == BOTH
-    if both and options.spread:
-        raise SystemExit(f"--spread perturbs one principal point: {' or '.join(PRINCIPAL_POINTS)}")
-    suite = SPREAD if options.spread else BOTH_POINTS if both else PAPER
-    chosen = suite.chosen(options.tables)
-    # Tables with both take the point of the file for the map as it is.
-    point: PrincipalPoint = "file" if both else options.principal_point
-    settings = Settings(options.objects, options.iterations, point)
-    try:
-        return run(suite, chosen, settings, options.workers, options.output)
-    except UnavailableError as error:
-        raise SystemExit(str(error)) from error
-    except rayrelief.RayreliefError as error:
-        raise SystemExit(f"error: {error}") from error
-    except BrokenExecutor as error:
-        raise SystemExit(f"a worker died ({error}); the same command goes on from there") from error
-    except KeyboardInterrupt:
-        progress("interrupted: what is finished is kept, the same command goes on from there")
-        return 130
+    """Predict what is missing, then score; 1 if a limit is missed."""
+    known = parser()
+    chosen = known.parse_args(arguments)
+    available = tuple(MADE) if chosen.spread else tuple(TITLES)
+    if unknown := sorted(set(chosen.tables) - set(available)):
+        known.error(f"unknown tables {unknown}; there are {', '.join(available)}")
+    settings = Settings(chosen.objects, chosen.iterations, chosen.principal_point, chosen.spread)
+    cache = Cache(chosen.output / "predictions")
+    command = shlex.join(["python", "-m", "benchmarks.accuracy", *arguments])
+    report = Report({"command": command, "library": library_state(), **notes_on(settings)})
 
-
-def run(suite: Suite, chosen: list[str], settings: Settings, workers: int, folder: Path) -> int:
-    """Print tables and write them into a folder."""
-    this = Run(settings, library_state(), Cache(folder / "predictions"), workers)
     cells: dict[str, list[Cell]] = {}
-    skipped: list[str] = []
-    for table in chosen or suite.experiments:
-        with skipped_if_unavailable(table, skipped, unless=chosen):
-            cells[table] = list(suite.experiments[table].cells(this))
-    if not cells:
-        raise UnavailableError(f"nothing can be made; {skipped[0]}")
-    this.cache.prepare()
-    tasks = [task for each in cells.values() for cell in each for task in cell.tasks]
-    what = "predictions" + ", part 1 of 2" * ("explain" in cells)  # part 2 follows the tables
-    predict_missing(tasks, this.cache, workers, this.library, what).tell(what)
+    tasks: dict[str, Task] = {}
+    for table in chosen.tables or available:
+        with report.part(table):
+            own = list(cells_of(table, settings, cache))
+            # Keys need the maps: those that are missing are told now.
+            tasks |= {task.key: task for cell in own for task in cell.tasks}
+            cells[table] = own
+    cache.prepare()
+    predict_missing(tasks, cache, chosen.workers)
 
-    # Without the maps of DiLiGenT a run is named after what it holds, not after the whole.
-    named = chosen or ([] if set(MADE) <= set(cells) else list(cells))
-    command = settings.command(*suite.options, *chosen)
-    page = Page(
-        folder / f"{settings.file_stem(suite.prefix, *named)}.md",
-        f"# {suite.title}\n\n`{command}`, rayrelief {this.library}",
-        skipped,
-    )
-    sheets: list[Sheet] = []
+    scores: list[Score] = []
     for table, content in cells.items():
-        with skipped_if_unavailable(table, skipped, unless=chosen):
-            for sheet in suite.experiments[table].sheets(this, content):
-                sheets.append(sheet)
-                # At once: what follows may take long. Without cells nothing has iterations.
-                page.add(sheet.table.noting(*settings.remarks) if content else sheet.table)
-                sheet.write_csv(folder, settings.file_stem(suite.prefix, sheet.name))
-    close = suite.summary(this, sheets, command)
+        with report.part(table):
+            for each in tables_of(table, content, settings, cache, scores):
+                report.add(each)
+    close = summary(scores, settings)
     if close is not None:
-        page.add(close.table.noting(*settings.remarks))
-        close.write_csv(folder, settings.file_stem(suite.prefix, close.name, *named))
-    page.finish()
-    progress(f"written to {page.path}, and a .csv for each table")
-    return exit_code(page.tables)
+        report.add(close)
+    # A run that lacks some tables is named after those that it holds, and leaves the whole alone.
+    named = cells if report.skipped else chosen.tables
+    return report.finish(chosen.output, settings.file_stem("paper", *named))
 
 
-@contextmanager
-def skipped_if_unavailable(table: str, skipped: list[str], unless: Sequence[str]) -> Iterator[None]:
-    """Pass over a table whose data is not here, unless it was asked for by its name."""
-    try:
-        yield
-    except UnavailableError as error:
-        if table in unless:
-            raise
-        skipped.append(f"{table}, {error}")
-        progress(f"skipped: {skipped[-1]}")
+def cells_of(table: str, settings: Settings, cache: Cache) -> Iterable[Cell]:
+    """What must be predicted for a table."""
+    if table in MADE:
+        return made_cells(table, settings)
+    if table in NOISE:
+        return noise_cells(table, settings)
+    if table == "lens":
+        return lens_cells(settings)
+    for name in settings.objects:
+        scene_of(settings.source(name))  # maps that are missing are told before the first hour
+    return figure_cells(Study(settings, cache)) if table == "figures" else ()
+
+
+def tables_of(
+    table: str, cells: list[Cell], settings: Settings, cache: Cache, scores: list[Score]
+) -> Iterator[Table]:
+    """A table from what is in the cache; scores of MADE are added to those of the others."""
+    title = TITLES[table]
+    if table == "formulation":
+        yield from formulation_tables(settings)
+    elif table == "lens":
+        yield lens_table(title, cells, cache)
+    elif table == "figures":
+        yield figure_table(title, Study(settings, cache), cache.folder.with_name("figures"))
+    else:
+        own = [score(table, cell, cache) for cell in cells]
+        scores += own
+        yield made_table(title, own, settings)
+
+
+def notes_on(settings: Settings) -> dict[str, str]:
+    """What a reader of other settings than the published ones must know."""
+    notes = {}
+    if not settings.full:
+        instead = f"{settings.iterations} instead of {PUBLISHED_ITERATIONS}"
+        notes["iterations"] = f"{instead}, other schedules scaled alike; rows keep their names"
+    if settings.spread:
+        notes["numbers"] = f"{OVER} the inputs: {', '.join(PERTURBATIONS)}"
+    return notes
 
 
 def parser() -> argparse.ArgumentParser:
@@ -117,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
     )
     known.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TITLES))
     known.add_argument("--spread", action="store_true", help="tables of MADE over perturbed inputs")
-    known.add_argument("--objects", type=names, default=(), help="such as cow,pot2; default: all")
+    known.add_argument("--objects", type=object_names, default=OBJECTS, help="such as cow,pot2")
     known.add_argument(
         "--iterations",
         type=count,
@@ -126,10 +141,9 @@ def parser() -> argparse.ArgumentParser:
     )
     known.add_argument(
         "--principal-point",
-        choices=(*PRINCIPAL_POINTS, BOTH),
-        default="file",
-        help="that of K.txt (default), the one that some rows of the paper fit, "
-        "or tables of MADE with both",
+        choices=PRINCIPAL_POINTS,
+        default=PRINCIPAL_POINTS[0],
+        help="that of K.txt (default), or the one that some rows of the paper fit",
     )
     known.add_argument("--workers", type=count, default=2, help="processes of one thread each")
     known.add_argument("--output", type=Path, default=RESULTS, help="for tables and predictions")
@@ -139,10 +153,10 @@ def parser() -> argparse.ArgumentParser:
 def count(text: str) -> int:
     """A number of at least 1."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no number from 1 upwards")
+        raise argparse.ArgumentTypeError(f"{text} is no integer >= 1")
     return int(text)
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the end of a batch job
-    run_command(main)
+    sys.exit(exit_code(main, sys.argv[1:]))

@@ -8,18 +8,26 @@ from itertools import chain
 from typing import Any
 
 import rayrelief
-from benchmarks.accuracy.inputs import Noise, NoiseKind, Source
-from benchmarks.accuracy.predictions import Task, input_digest
-from benchmarks.accuracy.settings import PUBLISHED_ITERATIONS, Settings
-from benchmarks.published import published_tables
+from benchmarks.accuracy.inputs import (
+    PUBLISHED_ITERATIONS,
+    MapSource,
+    Noise,
+    Settings,
+    scene_of,
+)
+from benchmarks.accuracy.known_jumps import knowing_jumps
+from benchmarks.accuracy.predictions import Task
+from benchmarks.diligent import OBJECTS, truth
+from benchmarks.published import PUBLISHED
+from benchmarks.report import UnavailableError
+from rayrelief.conventions import FloatArray
 from rayrelief.formulation.ray_plane import MidpointMeasure
-from rayrelief.methods.base import Method
+from rayrelief.methods import Reweighted
 
-Recipe = Callable[[rayrelief.Scene], Method]
-Limits = Mapping[str, Mapping[str, tuple[float, float]]]  # least and greatest by row and object
+FromDepth = Callable[[FloatArray], Reweighted]  # a method that is told the true depth (H, W)
 SEEDS = range(5)
 NOISY_OBJECT = "harvest"
-NOISE: tuple[NoiseKind, ...] = ("outliers", "rotations")
+NOISE = ("outliers", "rotations")
 MEASURES: tuple[MidpointMeasure, ...] = ("incidence", "normal_z", "both")
 
 
@@ -33,19 +41,11 @@ class Cell:
     tasks: tuple[Task, ...]
 
 
-def limits_of(table: str, settings: Settings) -> Limits:
-    """Limits of errors in mm, for runs that are held to them."""
-    if table != "made" or not settings.held_to_limits:
-        return {}
-    known: Limits = published_tables()["table2"]["limits"]
-    return known
+def _ours(**changes: Any) -> Reweighted:
+    return rayrelief.RayPlane.published(**changes)
 
 
-def _ours(**changes: Any) -> Recipe:
-    return lambda scene: rayrelief.RayPlane.published(**changes)
-
-
-def _without_jumps(**changes: Any) -> Recipe:
+def _without_jumps(**changes: Any) -> Reweighted:
     return _ours(jumps=False, **changes)
 
 
@@ -53,52 +53,46 @@ def _averaged(outlier_ratio: float | None = None) -> rayrelief.Preprocessing:
     return rayrelief.Preprocessing(facing_away="average", outlier_ratio=outlier_ratio)
 
 
-TABLE2: dict[str, Recipe] = {
-    "bini": lambda scene: rayrelief.BiNI.published(),
-    "no_jumps_150": _without_jumps(iterations=150),
-    "no_jumps_1200": _without_jumps(),
-    "jumps_150": _ours(iterations=150),
-    "jumps_1200": _ours(),
-    "known_jumps": lambda scene: rayrelief.RayPlane.published(150, known_depth=scene.depth),
-    "default": lambda scene: rayrelief.RayPlane(),
-}
-GAMMA: dict[str, Recipe] = {
-    "full_full": _without_jumps(),
-    "cosine_full": _without_jumps(cost_factor="cosine"),
-    **{
-        f"cosine_{constant:.0f}": _without_jumps(cost_factor="cosine", weight_constant=constant)
-        for constant in (3000.0, 2000.0, 1000.0)
+# By table and row; the last row of the first is not the paper's.
+MADE: dict[str, Mapping[str, Reweighted | FromDepth]] = {
+    "made": {
+        "bini": rayrelief.BiNI.published(),
+        "no_jumps_150": _without_jumps(iterations=150),
+        "no_jumps_1200": _without_jumps(),
+        "jumps_150": _ours(iterations=150),
+        "jumps_1200": _ours(),
+        "known_jumps": knowing_jumps,
+        "default": rayrelief.RayPlane(),
     },
-    "focal_full": _without_jumps(cost_factor="focal"),
-}
-MIDPOINT: dict[str, Recipe] = {
-    "half": _without_jumps(),
-    **{
-        f"{measure}_{slope:.0f}": _without_jumps(
-            midpoint=rayrelief.AdaptiveMidpoint(measure, slope)
-        )
-        for measure in MEASURES
-        for slope in (1.0, 2.0, 3.0)
+    "gamma": {
+        "full_full": _without_jumps(),
+        "cosine_full": _without_jumps(cost_factor="cosine"),
+        **{
+            f"cosine_{constant:.0f}": _without_jumps(cost_factor="cosine", weight_constant=constant)
+            for constant in (3000.0, 2000.0, 1000.0)
+        },
+        "focal_full": _without_jumps(cost_factor="focal"),
+    },
+    "midpoint": {
+        "half": _without_jumps(),
+        **{
+            f"{measure}_{k:.0f}": _without_jumps(midpoint=rayrelief.AdaptiveMidpoint(measure, k))
+            for measure in MEASURES
+            for k in (1.0, 2.0, 3.0)
+        },
+    },
+    "activation": {
+        f"rho={rho:.2f} q={q:g}": _ours(activation_threshold=rho, activation_slope=q)
+        for rho in (0.25, 0.5)
+        for q in (2.5, 5.0, 10.0, 15.0, 25.0, 40.0, 50.0, 100.0, 1000.0)
+    },
+    "connectivity": {
+        f"{name}_{connectivity}": _ours(jumps=jumps, connectivity=connectivity)
+        for name, jumps in (("no_jumps", False), ("jumps", True))
+        for connectivity in (4, "diagonal", 8)
     },
 }
-ACTIVATION: dict[str, Recipe] = {
-    f"rho={rho:.2f} q={q:g}": _ours(activation_threshold=rho, activation_slope=q)
-    for rho in (0.25, 0.5)
-    for q in (2.5, 5.0, 10.0, 15.0, 25.0, 40.0, 50.0, 100.0, 1000.0)
-}
-CONNECTIVITY: dict[str, Recipe] = {
-    f"{name}_{connectivity}": _ours(jumps=jumps, connectivity=connectivity)
-    for name, jumps in (("no_jumps", False), ("jumps", True))
-    for connectivity in (4, "diagonal", 8)
-}
-MADE: dict[str, Mapping[str, Recipe]] = {
-    "made": TABLE2,
-    "gamma": GAMMA,
-    "midpoint": MIDPOINT,
-    "activation": ACTIVATION,
-    "connectivity": CONNECTIVITY,
-}
-PREPROCESSED: dict[str, Recipe] = {
+PREPROCESSED: dict[str, Reweighted] = {
     "raw": _ours(preprocessing=rayrelief.Preprocessing(facing_away="keep")),
     "averaged": _ours(preprocessing=_averaged()),
     "averaged_odd": _ours(preprocessing=_averaged(0.75)),
@@ -106,49 +100,39 @@ PREPROCESSED: dict[str, Recipe] = {
 }
 
 
-def made_cells(
-    table: str, scenes: Mapping[str, rayrelief.Scene], settings: Settings, library: str
-) -> Iterator[Cell]:
+def made_cells(table: str, settings: Settings) -> Iterator[Cell]:
     """Cells of a table of MADE, object by object: rows of the paper, then those without print."""
-    known = published_tables()
-    objects = known["table2"]["objects"]
-    printed = known["table2"]["rows"] if table == "made" else known[table]
-    ours = MADE[table]
-    for name, scene in scenes.items():
-        source, digest = Source(name, settings.principal_point), input_digest(scene)
-        for row in dict.fromkeys(chain(printed, ours)):
+    printed = PUBLISHED["table2"]["rows"] if table == "made" else PUBLISHED[table]
+    for name in settings.objects:
+        for row in dict.fromkeys(chain(printed, MADE[table])):
             tasks: tuple[Task, ...] = ()
-            if row in ours:
-                method = scaled(ours[row](scene), settings.iterations)
-                tasks = (Task(source, digest, method, library),)
-            number = printed[row][objects.index(name)] if row in printed else "-"
+            if row in MADE[table]:
+                recipe, sources = MADE[table][row], settings.sources(name)
+                tasks = tuple(Task(s, scaled(_method(recipe, s), settings)) for s in sources)
+            number = printed[row][OBJECTS.index(name)] if row in printed else "-"
             yield Cell(row, name, number, tasks)
 
 
-def noise_cells(
-    kind: NoiseKind, scenes: Mapping[str, rayrelief.Scene], settings: Settings, library: str
-) -> Iterator[Cell]:
-    """Cells of a table of noise, level by level; none if its object is left out."""
-    if NOISY_OBJECT not in scenes:
-        return
-    table = published_tables()[kind]
-    scene = scenes[NOISY_OBJECT]
+def _method(recipe: Reweighted | FromDepth, source: MapSource) -> Reweighted:
+    return recipe(truth(scene_of(source))) if callable(recipe) else recipe
+
+
+def noise_cells(kind: str, settings: Settings) -> Iterator[Cell]:
+    """Cells of a table of noise, level by level."""
+    if NOISY_OBJECT not in settings.objects:
+        raise UnavailableError(f"noise is added to {NOISY_OBJECT}, which is left out")
+    table, source = PUBLISHED[kind], settings.source(NOISY_OBJECT)
     levels, unit = ("percent", "%") if kind == "outliers" else ("degrees", "deg")
     for index, level in enumerate(table[levels]):
-        drawn = [Noise(kind, level, seed) for seed in SEEDS]
-        digests = {noise: input_digest(noise.added_to(scene)) for noise in drawn}
-        for row, recipe in PREPROCESSED.items():
-            method = scaled(recipe(scene), settings.iterations)
-            tasks = tuple(
-                Task(Source(NOISY_OBJECT, settings.principal_point, noise), digest, method, library)
-                for noise, digest in digests.items()
-            )
+        drawn = [replace(source, noise=Noise(kind, level, seed)) for seed in SEEDS]
+        for row, method in PREPROCESSED.items():
+            tasks = tuple(Task(each, scaled(method, settings)) for each in drawn)
             yield Cell(row, f"{level} {unit}", table["rows"][row][index], tasks)
 
 
-def scaled(method: Method, iterations: int) -> Method:
+def scaled(method: Reweighted, settings: Settings) -> Reweighted:
     """Shrink a published schedule; what stops by itself stays as it is."""
     if method.tolerance is not None:
         return method
-    count = round(method.max_iterations * iterations / PUBLISHED_ITERATIONS)
+    count = round(method.max_iterations * settings.iterations / PUBLISHED_ITERATIONS)
     return replace(method, max_iterations=max(1, count))

@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Iterator
 
 import rayrelief
-from benchmarks.accuracy.tables import Sheet
-from benchmarks.published import known_remarks, published_tables
+from benchmarks.accuracy.inputs import Settings, scene_of
+from benchmarks.diligent import OBJECTS
+from benchmarks.published import PUBLISHED
 from benchmarks.report import Column, Table
-from rayrelief.cameras.view import View
-from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.residuals import Spread, formulation_residuals
-from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.graph import PixelGraph
-from rayrelief.methods.base import Method
+from rayrelief.methods import Reweighted
 
-
-@dataclass(frozen=True)
-class BareBiNI(rayrelief.BiNI):
-    """BiNI whose equations lack their right-hand side: what its printed residuals seem to be."""
-
-    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """Say of all neighbours that they are equally far."""
-        equations = super().equations(graph, normals, view)
-        return replace(equations, offset=np.zeros_like(equations.offset))
-
-
-METHODS: dict[str, Method] = {
+METHODS: dict[str, Reweighted] = {
     "bini": rayrelief.BiNI.published(),
-    "bini_without_right_side": BareBiNI.published(),
     "ours": rayrelief.RayPlane.published(),
 }
-COMPARED_WITH = {"bini_without_right_side": "bini"}  # row of the paper, where the name is another
 # Part of published.toml: name of the residual, and the title.
 PARTS = {
     "absolute": ("absolute", "Absolute residuals on the true log-depth"),
@@ -44,28 +25,25 @@ PARTS = {
 }
 
 
-def formulation_sheets(scenes: Mapping[str, rayrelief.Scene], command: str) -> Iterator[Sheet]:
+def formulation_tables(settings: Settings) -> Iterator[Table]:
     """Three tables of mean and standard deviation over all edges, ours / printed."""
-    known, remarks = published_tables(), known_remarks()
     found = {
-        (row, name): formulation_residuals(scene, method)
+        (row, name): formulation_residuals(scene_of(settings.source(name)), method)
         for row, method in METHODS.items()
-        for name, scene in scenes.items()
+        for name in settings.objects
     }
     for part, (residual, title) in PARTS.items():
-        rows, records = [], [("row", "column", "printed", "mean", "standard_deviation")]
+        rows, records = [], []
         for row in METHODS:
-            cells = known["formulation"][part][COMPARED_WITH.get(row, row)]
-            printed = dict(zip(known["table2"]["objects"], cells, strict=True))
-            spreads = {name: getattr(found[row, name], residual) for name in scenes}
-            rows.append((row, *(f"{scientific(s)} / {printed[n]}" for n, s in spreads.items())))
-            records += [
-                (row, n, printed[n], f"{s.mean:.6g}", f"{s.std:.6g}") for n, s in spreads.items()
-            ]
-        columns = (Column("row"), *(Column(name) for name in scenes))
-        notes = tuple(remarks[key] for key in (f"formulation/{part}", "formulation"))
-        table = Table(f"{title}, ours / printed", command, columns, tuple(rows), notes)
-        yield Sheet(f"formulation-{part}", table, tuple(records))
+            line = [row]
+            for name in settings.objects:
+                printed = PUBLISHED["formulation"][part][row][OBJECTS.index(name)]
+                spread = getattr(found[row, name], residual)
+                line.append(f"{scientific(spread)} / {printed}")
+                records.append({"row": row, "column": name, "mean": spread.mean, "std": spread.std})
+            rows.append(tuple(line))
+        columns = tuple(map(Column, ("row", *settings.objects)))
+        yield Table(f"{title}, ours / printed", columns, tuple(rows), records=tuple(records))
 
 
 def scientific(spread: Spread) -> str:

@@ -1,31 +1,27 @@
-"""Lens distortion: meshes and closed-form scenes, seen with it and without.
+"""Lens distortion: closed-form scenes, seen with it and without.
 
 As in the paper the undistorted maps are rendered anew through an ideal pinhole, not resampled, and
 show less of a scene, because the lens has barrel distortion. The paper names neither its camera nor
-the pinhole's intrinsics; here both share one camera matrix.
+the pinhole's intrinsics, and its meshes are not at hand; here both cameras share one matrix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 import rayrelief
 from benchmarks.accuracy.experiments import Cell, scaled
-from benchmarks.accuracy.predictions import Cache, Task, input_digest
-from benchmarks.accuracy.raycast import render
-from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import Sheet, errors_of
-from benchmarks.diligent import truth
-from benchmarks.published import published_tables
+from benchmarks.accuracy.inputs import Settings
+from benchmarks.accuracy.predictions import Cache, Task
+from benchmarks.accuracy.tables import errors_of
+from benchmarks.published import PUBLISHED
 from benchmarks.report import Column, Table
-from rayrelief.mesh import Mesh
-from rayrelief.methods.base import Method
-from rayrelief.synthetic import gallery
+from rayrelief.methods import Reweighted
+from rayrelief.synthetic.gallery import GALLERY
 
 View = Literal["distorted", "ignored", "undistorted"]
 HEIGHT, WIDTH = 240, 320
@@ -33,8 +29,9 @@ IDEAL = rayrelief.cameras.Pinhole(fx=210.0, fy=210.0, cx=159.5, cy=119.5)
 LENS = rayrelief.cameras.BrownConrady(
     IDEAL.fx, IDEAL.fy, IDEAL.cx, IDEAL.cy, k1=-0.25, k2=0.05, p1=1e-3, p2=-1.5e-3
 )
+OBJECTS = ("room", "ellipsoid_inside", "tori", "overlapping_spheres")
 # Rows of published.toml: what is seen, and the method. BiNI ignores the distortion.
-WAYS: dict[str, tuple[View, Method]] = {
+WAYS: dict[str, tuple[View, Reweighted]] = {
     "ours_distorted": ("distorted", rayrelief.RayPlane.published()),
     "bini_distorted": ("ignored", rayrelief.BiNI.published()),
     "ours_undistorted": ("undistorted", rayrelief.RayPlane.published()),
@@ -42,95 +39,15 @@ WAYS: dict[str, tuple[View, Method]] = {
 }
 NOTES = (
     f"Ours: {WIDTH}x{HEIGHT} pixels, f = {LENS.fx:g}, k1 = {LENS.k1}, k2 = {LENS.k2}, "
-    f"p1 = {LENS.p1}, p2 = {LENS.p2}; the undistorted maps are rendered, as the paper's are, not "
-    "resampled, through the pinhole with the same camera matrix.",
+    f"p1 = {LENS.p1}, p2 = {LENS.p2}; undistorted maps are rendered, not resampled.",
     "bini_distorted takes the distorted map for that of the pinhole.",
-    "The paper's meshes are not at hand: its rows are for comparison of the columns only.",
+    "The printed rows are of other scenes: only the columns compare.",
 )
-
-
-@cache
-def waves() -> Mesh:
-    """A ball with waves all over."""
-    from trimesh.creation import icosphere
-
-    ball = icosphere(subdivisions=6)
-    x, y, z = np.asarray(ball.vertices).T
-    radius = 1.5 + 0.09 * np.sin(6 * x + 1) + 0.07 * np.sin(8 * y) + 0.05 * np.sin(9 * z + 2 * x)
-    ball.vertices *= radius[:, None]
-    return _placed([ball], (0.0, 0.0, 0.0), (0.05, -0.03, 3.8))
-
-
-@cache
-def ring() -> Mesh:
-    """A torus that hides a part of itself."""
-    from trimesh.creation import torus
-
-    ring = torus(1.15, 0.45, major_sections=360, minor_sections=160)
-    return _placed([ring], (48.0, 15.0, 0.0), (0.0, 0.0, 3.6))
-
-
-@cache
-def knot() -> Mesh:
-    """A trefoil, flat enough for its strands to grow into one another where they cross."""
-    from trimesh import Trimesh
-
-    around, across = 720, 96
-    s = np.linspace(0, 2 * np.pi, around, endpoint=False)[:, None]
-    curve = np.hstack(
-        (np.sin(s) + 2 * np.sin(2 * s), np.cos(s) - 2 * np.cos(2 * s), -0.45 * np.sin(3 * s))
-    )
-    along = np.roll(curve, -1, axis=0) - np.roll(curve, 1, axis=0)
-    side = np.cross(along, [0.0, 0.0, 1.0])  # the curve is never upright
-    side /= np.linalg.norm(side, axis=1, keepdims=True)
-    above = np.cross(side, along)
-    above /= np.linalg.norm(above, axis=1, keepdims=True)
-    turn = np.linspace(0, 2 * np.pi, across, endpoint=False)[:, None]
-    tube = curve[:, None] + 0.62 * (np.cos(turn) * side[:, None] + np.sin(turn) * above[:, None])
-
-    index = np.arange(around * across).reshape(around, across)
-    right, down = np.roll(index, -1, axis=1), np.roll(index, -1, axis=0)
-    corner = np.roll(right, -1, axis=0)
-    faces = np.stack((index, corner, right, index, down, corner), axis=-1)
-    strand = Trimesh(0.44 * tube.reshape(-1, 3), faces.reshape(-1, 3), process=False)
-    return _placed([strand], (20.0, -12.0, 0.0), (0.0, 0.05, 3.6))
-
-
-@cache
-def blocks() -> Mesh:
-    """Boxes and balls that stand a little in a slab and in one another."""
-    from trimesh.creation import box, icosphere
-
-    def upright(x: float, y: float, *extents: float) -> Any:
-        lift = extents[2] / 2 - 0.05
-        return box(extents).apply_translation((x, y, lift))
-
-    def ball(x: float, y: float, z: float, radius: float) -> Any:
-        return icosphere(subdivisions=5, radius=radius).apply_translation((x, y, z))
-
-    parts = [
-        box((3.0, 2.4, 0.3)).apply_translation((0.0, 0.0, -0.15)),
-        upright(-0.8, 0.5, 0.7, 0.6, 1.0),
-        upright(0.75, 0.6, 0.8, 0.5, 0.6),
-        upright(0.2, -0.5, 0.5, 0.5, 0.4),
-        ball(0.75, 0.6, 0.75, 0.3),
-        ball(-0.75, -0.55, 0.3, 0.4),
-        ball(0.0, 0.4, 0.22, 0.32),
-        ball(0.95, -0.6, 0.14, 0.25),
-    ]
-    return _placed(parts, (128.0, 0.0, 0.0), (0.0, 0.15, 3.6))
-
-
-MESHES: dict[str, Callable[[], Mesh]] = {
-    each.__name__: each for each in (waves, ring, knot, blocks)
-}
-SCENES = ("room", "ellipsoid_inside", "tori", "overlapping_spheres")
-OBJECTS = (*MESHES, *SCENES)
 
 
 @dataclass(frozen=True)
 class LensSource:
-    """A mesh or a closed-form scene, as the lens or the pinhole shows it."""
+    """A closed-form scene, as the lens or the pinhole shows it."""
 
     name: str
     view: View
@@ -138,79 +55,41 @@ class LensSource:
     def scene(self) -> rayrelief.Scene:
         """Render the map; ignored distortion is that of a map with the wrong camera."""
         camera = IDEAL if self.view == "undistorted" else LENS
-        if self.name in MESHES:
-            scene = render(MESHES[self.name](), camera, HEIGHT, WIDTH, self.name)
-        else:
-            scene = gallery.GALLERY[self.name](HEIGHT, WIDTH, camera)
+        scene = GALLERY[self.name](HEIGHT, WIDTH, camera)
         return replace(scene, camera=IDEAL) if self.view == "ignored" else scene
 
 
-def lens_cells(settings: Settings, library: str) -> Iterator[Cell]:
+def lens_cells(settings: Settings) -> Iterator[Cell]:
     """What must be predicted, object by object."""
     for name in OBJECTS:
-        sources = {view: LensSource(name, view) for view, _ in WAYS.values()}
-        digests = {view: input_digest(source.scene()) for view, source in sources.items()}
-        for way, (view, recipe) in WAYS.items():
-            method = scaled(recipe, settings.iterations)
-            task = Task(sources[view], digests[view], method, library)
-            yield Cell(name, way, "-", (task,))
+        for way, (view, method) in WAYS.items():
+            yield Cell(name, way, "-", (Task(LensSource(name, view), scaled(method, settings)),))
 
 
-def lens_sheet(title: str, command: str, cells: Sequence[Cell], cache: Cache) -> Sheet:
+def lens_table(title: str, cells: Sequence[Cell], cache: Cache) -> Table:
     """RE and ERA: the mean over our objects, each of them, and the printed ones."""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    failures = []
-    for cell in cells:
-        (task,) = cell.tasks
-        errors, outcome = errors_of(task, cache, truth(task.source.scene()))
-        lines.setdefault(cell.row, []).append((errors.re, errors.era))
-        if not outcome.ok:
-            failures.append(f"{cell.row}, {cell.column}: {outcome.cause}")
-    lines = {"mean": np.mean(list(lines.values()), axis=0).tolist(), **lines}
-    printed = printed_lines()
-    shown, exact = _formatted(lines, ".2f") | printed, _formatted(lines, ".6g") | printed
-    table = Table(
+    found = {(cell.row, cell.column): errors_of(cell.tasks[0], cache) for cell in cells}
+    errors = {place: (each.re, each.era) for place, (each, _) in found.items()}
+    for way in WAYS:
+        errors["mean", way] = tuple(np.mean([errors[name, way] for name in OBJECTS], axis=0))
+    rows = [
+        (name, *("{:.2f} / {:.2f}".format(*errors[name, way]) for way in WAYS))
+        for name in ("mean", *OBJECTS)
+    ]
+    return Table(
         title,
-        command,
-        (Column("object"), *map(Column, WAYS)),
-        tuple((name, *map(" / ".join, line)) for name, line in shown.items()),
-        (*NOTES, *failures),
+        tuple(map(Column, ("object", *WAYS))),
+        (*rows, *printed_rows()),
+        (*NOTES, *(f"{', '.join(x)}: {end.cause}" for x, (_, end) in found.items() if not end.ok)),
+        records=tuple(
+            {"object": name, "way": way, "re": float(re), "era": float(era)}
+            for (name, way), (re, era) in errors.items()
+        ),
     )
-    records = (
-        (name, way, *pair)
-        for name, line in exact.items()
-        for way, pair in zip(WAYS, line, strict=True)
-    )
-    return Sheet("lens", table, (("object", "way", "re", "era"), *records))
 
 
-def printed_lines() -> dict[str, list[tuple[str, str]]]:
-    """RE and ERA as the paper prints them, for each of its meshes and the four ways."""
-    table = published_tables()["lens"]
-    metrics = table["relative_error"], table["error_over_mean_depth"]
-    return {
-        f"{mesh} (printed)": [(metrics[0][way][index], metrics[1][way][index]) for way in WAYS]
-        for index, mesh in enumerate(table["meshes"])
-    }
-
-
-def _formatted(
-    lines: Mapping[str, Sequence[tuple[float, float]]], spec: str
-) -> dict[str, list[tuple[str, str]]]:
-    return {
-        name: [(format(re, spec), format(era, spec)) for re, era in line]
-        for name, line in lines.items()
-    }
-
-
-def _placed(
-    parts: Sequence[Any], degrees: tuple[float, float, float], centre: tuple[float, float, float]
-) -> Mesh:
-    """One mesh in the camera frame of parts that are turned about x, y and z, then moved."""
-    from scipy.spatial.transform import Rotation
-    from trimesh.util import concatenate
-
-    whole = concatenate(parts)
-    turn = Rotation.from_euler("xyz", degrees, degrees=True).as_matrix()
-    vertices = np.asarray(whole.vertices, dtype=np.float64) @ turn.T + centre
-    return Mesh(vertices, np.asarray(whole.faces, dtype=np.int32))
+def printed_rows() -> Iterator[tuple[str, ...]]:
+    """RE / ERA as the paper prints them, for each of its meshes and the four ways."""
+    re, era = PUBLISHED["lens"]["relative_error"], PUBLISHED["lens"]["error_over_mean_depth"]
+    for index, mesh in enumerate(PUBLISHED["lens"]["meshes"]):
+        yield f"{mesh} (printed)", *(f"{re[way][index]} / {era[way][index]}" for way in WAYS)

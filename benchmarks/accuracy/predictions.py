@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import time
 import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import NoneType
@@ -19,44 +18,39 @@ from typing import Any
 import numpy as np
 
 import rayrelief
-from benchmarks.accuracy.inputs import MapSource
+from benchmarks.accuracy import known_jumps
+from benchmarks.accuracy.inputs import MapSource, scene_of
+from benchmarks.report import UnavailableError
+from rayrelief.backends import CPU
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError, IntegrationWarning, Outcome
+from rayrelief.errors import Outcome
 from rayrelief.io.atomic import atomic_write
-from rayrelief.methods.base import Method
+from rayrelief.methods import Reweighted
 
 LIBRARY = Path(rayrelief.__file__).parent
+NEVER_PREDICTING = ("cli", "viewer", "evaluation")  # folders that no prediction passes through
 PLAIN = (str, int, float, NoneType)  # whose text tells all
-# No prediction passes through these: what they read has a hash of its own, scores are made anew.
-NEVER_PREDICTING = (
-    *("cli/", "viewer/", "evaluation/", "datasets/", "synthetic/", "io/", "cameras/calibration/"),
-    *("mesh.py", "surface.py"),
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A map to integrate, the hash of what it showed, how, and by which state of the library."""
+    """A map to integrate, and how."""
 
     source: MapSource
-    digest: str
-    method: Method
-    library: str
+    method: Reweighted
 
-    @cached_property
+    @property
     def key(self) -> str:
-        """Key of the result."""
-        return key_of(self.digest, self.method, self.library)
+        """Name of the result: follows what the map holds now, the method and the library."""
+        return key_of(source_digest(self.source), self.method, library_state())
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Depth (H, W), and how the run went."""
+    """Depth (H, W), and how the run ended."""
 
     depth: FloatArray
-    seconds: float
     outcome: Outcome
-    iterations: int
 
 
 @dataclass(frozen=True)
@@ -72,41 +66,32 @@ class Cache:
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
         except OSError as error:
-            raise SystemExit(f"no predictions can be kept in {self.folder}: {error}") from error
+            raise UnavailableError(f"{self.folder} cannot be written to: {error}") from error
 
     def load(self, key: str) -> Prediction | None:
         """A prediction; None where there is none, or where its file is broken."""
         try:
             # numpy leaves a broken file open: it is closed here.
             with self._path(key).open("rb") as stream, np.load(stream) as file:
-                return Prediction(
-                    depth=file["depth"],
-                    seconds=float(file["seconds"]),
-                    outcome=Outcome[str(file["outcome"])],
-                    iterations=int(file["iterations"]),
-                )
+                return Prediction(file["depth"], Outcome[str(file["outcome"])])
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
             return None
 
-    def need(self, key: str, shape: tuple[int, ...]) -> Prediction:
-        """A prediction that was made before, of a map of this shape."""
-        prediction, path = self.load(key), self._path(key)
+    def need(self, key: str) -> Prediction:
+        """A prediction that was made before."""
+        prediction = self.load(key)
         if prediction is None:
-            raise SystemExit(f"the prediction {path} is gone; the same command makes it again")
-        if prediction.depth.shape != shape:
-            raise SystemExit(f"{path} is of another map; remove it, and start the command again")
+            raise UnavailableError(
+                f"there is no prediction {self._path(key)}: files or sources have changed during "
+                "the run; start the same command again"
+            )
         return prediction
 
     def store(self, key: str, prediction: Prediction) -> None:
         """Keep a prediction; the file appears whole or not at all."""
+        depth, outcome = prediction.depth.astype(np.float64), prediction.outcome.name
         with atomic_write(self._path(key)) as path:
-            np.savez_compressed(
-                path,
-                depth=prediction.depth.astype(np.float64),
-                seconds=prediction.seconds,
-                outcome=prediction.outcome.name,
-                iterations=prediction.iterations,
-            )
+            np.savez_compressed(path, depth=depth, outcome=outcome)
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}.npz"
@@ -114,47 +99,42 @@ class Cache:
 
 def predict(task: Task, stopped: Callable[[], bool]) -> Prediction | None:
     """Integrate the map of a task on one thread; None if that was stopped on the way."""
-    scene = task.source.scene()
-    if input_digest(scene) != task.digest:
-        raise InputError(
-            f"the map {task.source.name} is no longer what it was",
-            expected="the same files during a run",
-            remedy="Start the same command again",
-        )
-    began = time.perf_counter()
+    scene = scene_of(task.source)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IntegrationWarning)  # tables tell how a run ended
+        warnings.simplefilter("ignore", rayrelief.IntegrationWarning)  # tables tell how a run ended
         result = rayrelief.integrate(
             scene.normals,
             scene.camera,
             mask=scene.mask,
             method=task.method,
-            threads=1,
+            backend=CPU(threads=1),
             callback=lambda _: stopped(),
             on_failure="return",
         )
-    seconds = time.perf_counter() - began
     outcome = result.status.outcome
-    if outcome is Outcome.STOPPED:
-        return None
-    return Prediction(result.depth, seconds, outcome, len(result.history))
+    return None if outcome is Outcome.STOPPED else Prediction(result.depth, outcome)
 
 
+@cache
 def library_state(folder: Path = LIBRARY) -> str:
     """Version of the library, and a hash of the source that predicts and of what it is built on."""
     digest = hashlib.sha256()
     for package in ("numpy", "scipy", "numba"):
         _feed(digest, f"{package} {version(package)}")
-    for name in predicting_files(folder):
-        _feed(digest, name)
-        _feed(digest, (folder / name).read_text(encoding="utf-8"))
+    paths = sorted(folder.rglob("*.py"), key=lambda path: path.relative_to(folder).as_posix())
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        if name.partition("/")[0] not in NEVER_PREDICTING:
+            _feed(digest, name)
+            _feed(digest, path.read_text(encoding="utf-8"))
+    _feed(digest, Path(known_jumps.__file__).read_text(encoding="utf-8"))
     return f"{rayrelief.__version__}-{digest.hexdigest()[:16]}"
 
 
-def predicting_files(folder: Path = LIBRARY) -> list[str]:
-    """Source files that a prediction may pass through, relative to the folder of the library."""
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
-    return [name for name in names if not name.startswith(NEVER_PREDICTING)]
+@cache
+def source_digest(source: MapSource) -> str:
+    """Hash of the map of a source, read once in each process."""
+    return input_digest(scene_of(source))
 
 
 def input_digest(scene: rayrelief.Scene) -> str:
@@ -162,7 +142,7 @@ def input_digest(scene: rayrelief.Scene) -> str:
     return _digest(scene.normals, scene.mask, scene.camera)
 
 
-def key_of(input_digest: str, method: Method, library: str) -> str:
+def key_of(input_digest: str, method: Reweighted, library: str) -> str:
     """Key of the prediction that a method of this state of the library makes of an input."""
     return _digest(input_digest, method, library)[:32]
 

@@ -1,20 +1,19 @@
-"""Worker processes that predict, with a line of progress; they stop when they are asked to."""
+"""Worker processes that predict, with lines of progress; they stop when they are asked to."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from datetime import timedelta
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import TextIO
+from unittest.mock import patch
 
 from benchmarks.accuracy.predictions import Cache, Task, library_state, predict
 from benchmarks.report import progress
@@ -22,76 +21,53 @@ from benchmarks.report import progress
 _STOP: list[Event] = []  # in a worker: the wish of the process that started it
 
 
-@dataclass
-class Tally:
-    """How many predictions there are, how many are new, and the seconds that all took."""
-
-    total: int
-    made: int = 0
-    seconds: float = 0.0
-
-    def tell(self, what: str) -> None:
-        """Say it."""
-        spent = _duration(self.seconds)
-        progress(
-            f"{self.total} {what}, {self.made} of them made now; all took {spent} of one worker"
-        )
-
-
-def predict_missing(
-    tasks: Sequence[Task], cache: Cache, workers: int, library: str, what: str = "predictions"
-) -> Tally:
-    """Make the predictions that the cache does not hold.
-
-    Workers take the source as it is now, the keys are of that state of the library.
-    """
-    unique = {task.key: task for task in tasks}
-    tally, missing = Tally(len(unique)), []
-    for task in unique.values():
-        known = cache.load(task.key)
-        if known is None:
-            missing.append(task)
-        else:
-            tally.seconds += known.seconds
+def predict_missing(tasks: Mapping[str, Task], cache: Cache, workers: int) -> None:
+    """Make the predictions that the cache does not hold, of tasks by key."""
+    missing = [task for key, task in tasks.items() if cache.load(key) is None]
+    progress(f"{len(tasks)} predictions, {len(missing)} of them to be made")
     if not missing:
-        return tally
-    if library_state() != library:
-        raise SystemExit("the source has changed during the run; start the same command again")
-    bar = Progress(tally.total, tally.total - len(missing), what)
-    with worker_pool(min(workers, len(missing))) as pool, bar:
-        with _conditions_of_workers(cache):
-            futures = [pool.submit(work, task, cache) for task in missing]
-        for future in as_completed(futures):
-            tally.seconds += future.result()
-            tally.made += 1
-            bar.advance()
-    return tally
+        return
+    began = time.monotonic()
+    with worker_pool(min(workers, len(missing)), cache) as pool:
+        futures = [pool.submit(work, task, cache) for task in missing]
+        for done, future in enumerate(as_completed(futures), start=1):
+            future.result()
+            left = round((time.monotonic() - began) / done * (len(missing) - done))
+            progress(f"{done} / {len(missing)} predictions, {timedelta(seconds=left)} left")
 
 
-def work(task: Task, cache: Cache) -> float:
-    """Predict and keep, in a worker; the seconds that it took, 0 if it was stopped."""
+def work(task: Task, cache: Cache) -> None:
+    """Predict and keep, in a worker: the key is that of the map and the library as it sees them."""
     prediction = None if _stopped() else predict(task, _stopped)
-    if prediction is None:
-        return 0.0
-    cache.store(task.key, prediction)
-    return prediction.seconds
+    if prediction is not None:
+        cache.store(task.key, prediction)
 
 
 @contextmanager
-def worker_pool(count: int) -> Iterator[Executor]:
-    """Processes that at the end, whatever the reason, drop their work and are waited for."""
+def worker_pool(count: int, cache: Cache) -> Iterator[Executor]:
+    """Processes of one thread that in the end, whatever the reason, drop all and are waited for."""
+    # numba overlooks changes of inlined functions: a prediction must not come from an old kernel.
+    kernels = os.environ.get("NUMBA_CACHE_DIR") or cache.folder.with_name("kernels")
+    inherited = {
+        "NUMBA_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "NUMBA_CACHE_DIR": str(Path(kernels) / library_state()),
+    }
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     pool = ProcessPoolExecutor(count, context, _begin, (stop,))
     try:
-        yield pool
+        with patch.dict(os.environ, inherited):
+            yield pool
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
 
 
 def _begin(stop: Event) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     _STOP.append(stop)
+    library_state()  # of the source that was just imported
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -105,70 +81,3 @@ def _end_with_parent() -> None:
 
 def _stopped() -> bool:
     return any(stop.is_set() for stop in _STOP)
-
-
-@contextmanager
-def _conditions_of_workers(cache: Cache) -> Iterator[None]:
-    """Processes started meanwhile have one thread, and leave Ctrl-C to this one."""
-    # numba overlooks changes of inlined functions: a prediction must not come from an old kernel.
-    kernels = os.environ.get("NUMBA_CACHE_DIR") or cache.folder.with_name("kernels")
-    wanted = {
-        "NUMBA_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "NUMBA_CACHE_DIR": str(Path(kernels) / library_state()),
-    }
-    before = {name: os.environ.get(name) for name in wanted}
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited from the very first moment
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        signal.signal(signal.SIGINT, handler)
-
-
-@dataclass
-class Progress:
-    """How many of all predictions are there, and the time that the others may take."""
-
-    total: int
-    done: int
-    what: str
-    stream: TextIO = field(default_factory=lambda: sys.stderr)
-    made: int = 0
-    began: float = field(default_factory=time.monotonic)
-
-    def __enter__(self) -> None:
-        self.show(", the first of a new folder compile for a minute")
-
-    def __exit__(self, *_: object) -> None:
-        if self.stream.isatty():
-            print(file=self.stream)
-
-    def advance(self) -> None:
-        """Count one more."""
-        self.made += 1
-        self.done += 1
-        each = (time.monotonic() - self.began) / self.made
-        self.show(f", {_duration(each * (self.total - self.done))} left")
-
-    def show(self, left: str) -> None:
-        """Write the line, on a terminal always the same."""
-        text = f"... {self.done} / {self.total} {self.what}{left}"
-        rewritten = self.stream.isatty()
-        print(
-            f"\r{text:<60}" if rewritten else text,
-            end="" if rewritten else "\n",
-            file=self.stream,
-            flush=True,
-        )
-
-
-def _duration(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:d}:{minutes:02d}:{seconds:02d}"

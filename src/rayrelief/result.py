@@ -54,7 +54,7 @@ class Integration:
     preprocessing: PreprocessReport
     _problem: Problem = field(repr=False)
     _solution: Solution = field(repr=False)
-    _meshes: dict[float, Mesh] = field(default_factory=dict, init=False, repr=False)
+    _meshes: dict[tuple[float, bool], Mesh] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def mask(self) -> BoolArray:
@@ -80,17 +80,24 @@ class Integration:
         """Mean angle in degrees between the surface and the input: needs no ground truth."""
         return mean_angle(self.normals(), self._problem.normals)
 
-    def mesh(self, *, min_jump: float = MIN_JUMP) -> Mesh:
-        """Triangles between neighbouring pixels, none of them across a jump; made once.
+    def mesh(self, *, min_jump: float = MIN_JUMP, both: bool = True) -> Mesh:
+        """Triangles between neighbouring pixels, none of them across a jump; made once per rule.
 
-        The surface is cut where the method found a discontinuity, seen from both sides of an edge,
-        that is larger than ``min_jump`` pixel footprints.
+        Parameters
+        ----------
+        min_jump
+            The surface is cut where the method found a discontinuity that is larger than so many
+            pixel footprints, seen ...
+        both
+            ... from both sides of an edge; False cuts where either side sees it, which leaves fewer
+            strips across jumps and more holes.
         """
-        if min_jump not in self._meshes:
-            right, down = self._cuts(min_jump)
+        rule = min_jump, both
+        if rule not in self._meshes:
+            right, down = self._cuts(*rule)
             wraps = self._problem.view.wraps
-            self._meshes[min_jump] = grid_mesh(self.points(), self.mask, right, down, wraps=wraps)
-        return self._meshes[min_jump]
+            self._meshes[rule] = grid_mesh(self.points(), self.mask, right, down, wraps=wraps)
+        return self._meshes[rule]
 
     def active_jumps(self) -> FloatArray:
         """Jump (H, W) from each pixel to the next to its right or below, in the unit of depth.
@@ -167,7 +174,7 @@ class Integration:
         """Side of each pixel on the surface, (N,) at the nodes of a problem on the same pixels."""
         return problem.graph.gather(problem.view.footprint(self.depth))
 
-    def _cuts(self, min_jump: float) -> tuple[BoolArray, BoolArray]:
+    def _cuts(self, min_jump: float, both: bool) -> tuple[BoolArray, BoolArray]:
         """Whether the surface is cut to the right of each pixel, and below it.
 
         A mesh has its edges between straight neighbours: where the method joins diagonal ones only
@@ -184,7 +191,8 @@ class Integration:
             size = np.maximum(*both_ways(graph, sizes, d))
             large = size > min_jump * _narrower(graph, footprint, d)
             if decided is not None:
-                large &= np.logical_and(*both_ways(graph, decided, d))
+                agreed = np.logical_and if both else np.logical_or
+                large &= agreed(*both_ways(graph, decided, d))
             apart = ~exists[d]  # also where an impossible edge was left out
             cuts.append(graph.scatter(apart | large, fill=True))
         return cuts[0], cuts[1]

@@ -223,6 +223,7 @@ def test_the_argument_of_the_logarithm_stays_positive_in_every_iteration(seed, k
     omega = np.exp(equations.offset)
     for number, x in enumerate(solver.iterates, start=1):
         beta = law.terms(equations, x).activation
+        assert beta is not None
         alpha = relative_jump(x - x[graph.neighbours], omega, eps)
         argument = (omega + eps * alpha * beta)[graph.exists]
         assert argument.min() > 0, f"iteration {number}, seed {seed}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from rayrelief.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
@@ -25,17 +23,15 @@ MANY = (
     *("#CC6677", "#332288", "#DDCC77", "#117733", "#88CCEE"),
     *("#882255", "#44AA99", "#999933", "#AA4499"),
 )
-LETTERS_PER_INCH = 10  # of a title
 MARGIN = 4  # pixels around the mask of a map
-
-_STYLE = {
+STYLE = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "figure.dpi": 130,
     "savefig.dpi": "figure",
-    "lines.linewidth": 1.5,
+    "figure.constrained_layout.use": True,
 }
 
 
@@ -44,7 +40,7 @@ def house_style() -> Iterator[None]:
     """Everything drawn meanwhile looks alike, whatever the reader's own settings."""
     from matplotlib import style
 
-    with style.context(["default", _STYLE]):
+    with style.context(["default", STYLE]):
         yield
 
 
@@ -53,41 +49,20 @@ def plots(title: str, columns: int, rows: int = 1, **options: Any) -> tuple[Figu
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2 * columns, 3.6 * rows if rows == 1 else 2.7 * rows))
-    figure.set_layout_engine("constrained")
     figure.suptitle(title)
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
-
-
-def logarithmic(axes: Axes, *names: Literal["x", "y"]) -> None:
-    """Axes in logarithmic steps, with plain numbers at 1, 2 and 5."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    for name in names:
-        axes.set(**{f"{name}scale": "log"})
-        axis = axes.xaxis if name == "x" else axes.yaxis
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter(NullFormatter())
 
 
 class PictureGrid:
     """Pictures in rows and columns, with the names of both; sizes in inches."""
 
     def __init__(
-        self,
-        title: str,
-        rows: Sequence[str],
-        columns: Sequence[str],
-        width: float = 1.75,
-        height: float = 1.95,
+        self, title: str, rows: Sequence[str], columns: Sequence[str], size: float = 1.85
     ) -> None:
         from matplotlib.figure import Figure
 
-        inches = (width * len(columns) + 0.9, height * len(rows) + 0.8)
-        self.figure = Figure(figsize=inches)
-        self.figure.set_layout_engine("constrained", w_pad=0.03, h_pad=0.03)
-        lines = fill(title, int(LETTERS_PER_INCH * inches[0]))
-        self.figure.suptitle(f"{lines}\n", fontsize=12)
+        self.figure = Figure(figsize=(size * len(columns) + 0.9, size * len(rows) + 0.8))
+        self.figure.suptitle(title, fontsize=12, wrap=True)
         self.axes = self.figure.subplots(len(rows), len(columns), squeeze=False)
         self._at = {
             (row, column): self.axes[i, j]
@@ -106,35 +81,19 @@ class PictureGrid:
     def show(self, row: str, column: str, picture: Any, caption: str = "", **how: Any) -> AxesImage:
         """Put a picture (H, W) or (H, W, 3) in its place; NaN stays white."""
         axes = self._at[row, column]
-        if caption:
-            axes.set_xlabel(caption, labelpad=2)
+        axes.set_xlabel(caption, labelpad=2)
         image: AxesImage = axes.imshow(picture, **how)
         return image
 
     def shade(self, row: str, column: str, brightness: FloatArray) -> None:
         """Put a shaded view in its place."""
-        self.show(row, column, brightness, cmap=colours("black", "#ece0d0"), vmin=0, vmax=1)
-
-    def mark(self, row: str, column: str, strength: FloatArray, **how: Any) -> AxesImage:
-        """Put a map of jumps in its place: pale where there are none."""
-        return self.show(row, column, strength, cmap=colours("#e4e4e4", "#0072B2", "black"), **how)
+        self.show(row, column, brightness, cmap="gray", vmin=0, vmax=1.1)
 
     def colour_bar(
         self, image: AxesImage, label: str, rows: slice = slice(None), **how: Any
     ) -> None:
         """Scale of all pictures of some rows."""
-        axes = self.axes[rows]
-        aspect = 14 * len(axes)
-        self.figure.colorbar(
-            image, ax=axes, label=label, aspect=aspect, pad=0.01, format="%g", **how
-        )
-
-
-def colours(*names: str) -> LinearSegmentedColormap:
-    """Scale from one colour to the next."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("-".join(names), names)
+        self.figure.colorbar(image, ax=self.axes[rows], label=label, format="%g", **how)
 
 
 def window(mask: BoolArray) -> tuple[slice, slice]:

@@ -2,56 +2,111 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from benchmarks.accuracy.experiments import NOISE, NOISY_OBJECT, noise_cells
-from benchmarks.accuracy.figures.canvas import FEW, MANY, logarithmic, plots
-from benchmarks.accuracy.figures.numbers import (
-    SCHEDULES,
-    Curve,
-    activation_curves,
-    activation_settings,
-    iteration_cells,
-    iteration_curves,
-    noise_curves,
-)
+from benchmarks.accuracy.experiments import NOISE, NOISY_OBJECT, Cell, noise_cells
+from benchmarks.accuracy.figures.canvas import FEW, MANY, plots
 from benchmarks.accuracy.figures.study import Plan, Study
-from benchmarks.diligent import STEADY
-from rayrelief.methods.edge_terms import activation as activation_of
+from benchmarks.accuracy.tables import Score, printed_number
+from benchmarks.diligent import OBJECTS, STEADY
+from benchmarks.published import PUBLISHED
+from rayrelief import BiNI, RayPlane
+from rayrelief.conventions import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Key = TypeVar("Key", bound=Hashable)
 MADE_IN_MM = "MADE in mm"
 NOISE_AXES = {"outliers": "outliers in percent", "rotations": "rotations in degrees"}
+COUNTS = (1, 2, 5, 10, 20, 50, 100, 150, 300, 600, 1200)
+# Methods for any number of outer iterations, and the rows of Table 2 that print some of these.
+SCHEDULES: dict[str, tuple[Callable[[int], BiNI | RayPlane], dict[int, str]]] = {
+    "BiNI": (BiNI.published, {1200: "bini"}),
+    "without α": (
+        lambda count: RayPlane.published(count, jumps=False),
+        {150: "no_jumps_150", 1200: "no_jumps_1200"},
+    ),
+    "with α": (RayPlane.published, {150: "jumps_150", 1200: "jumps_1200"}),
+}
 
 
-def beta(study: Study) -> Plan:
-    """The activation for every q and rho of the paper."""
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Our errors in mm, median and extremes, and printed ones or NaN, all (N,), at some values."""
 
-    def draw(title: str) -> Figure:
-        from matplotlib import colormaps
+    at: FloatArray
+    low: FloatArray
+    ours: FloatArray
+    high: FloatArray
+    printed: FloatArray
 
-        cells = study.cells("activation")
-        settings = list(dict.fromkeys(activation_settings(cell.tasks[0]) for cell in cells))
-        thresholds = list(dict.fromkeys(rho for rho, _ in settings))
-        figure, axes = plots(title, len(thresholds), sharey=True)
-        weights = np.linspace(0, 1, 501)
-        for each, rho in zip(axes, thresholds, strict=True):
-            slopes = [q for threshold, q in settings if threshold == rho]
-            for q, colour in zip(slopes, np.linspace(0.95, 0, len(slopes)), strict=True):
-                values = [activation_of(w, q, rho) for w in weights]
-                each.plot(weights, values, color=colormaps["cividis"](colour), label=f"q = {q:g}")
-            each.axvline(rho, color="0.6", linewidth=0.8, linestyle=":")
-            each.set(title=f"ρ = {rho:g}", xlabel="weight w")
-        axes[0].set_ylabel("β(w)")
-        legend_beside(figure, axes[0])
-        return figure
+    @classmethod
+    def of(cls, points: Sequence[tuple[float, Score]]) -> Curve:
+        """One point for each value and score."""
+        lines = [
+            (at, each.extremes[0], each.median, each.extremes[1], printed_number(each.printed))
+            for at, each in points
+        ]
+        return cls(*np.array(lines).T)
 
-    return Plan("Discontinuity activation β for the q and ρ of the paper", (), draw)
+    @classmethod
+    def mean(cls, curves: Iterable[Curve]) -> Curve:
+        """Means of curves over the same values."""
+        return cls(*np.mean([(c.at, c.low, c.ours, c.high, c.printed) for c in curves], axis=0))
+
+
+def curves_of(
+    study: Study, cells: Iterable[Cell], place: Callable[[Cell], tuple[Key, float]]
+) -> dict[Key, Curve]:
+    """Curves of the cells, each of which has its place: which curve, and where on it."""
+    points: dict[Key, list[tuple[float, Score]]] = defaultdict(list)
+    for cell in cells:
+        key, at = place(cell)
+        points[key].append((at, study.score(cell)))
+    return {key: Curve.of(each) for key, each in points.items()}
+
+
+def activation_place(cell: Cell) -> tuple[tuple[float, str], float]:
+    """Errors over q, for each rho and object."""
+    method: Any = cell.tasks[0].method
+    return (method.activation_threshold, cell.column), method.activation_slope
+
+
+def noise_place(cell: Cell) -> tuple[str, float]:
+    """Errors over the level of noise, for each way of preprocessing."""
+    source: Any = cell.tasks[0].source
+    return cell.row, source.noise.level
+
+
+def iteration_place(cell: Cell) -> tuple[tuple[str, str], float]:
+    """Errors over outer iterations, for each method and object."""
+    return (cell.row, cell.column), cell.tasks[0].method.max_iterations
+
+
+def iteration_cells(study: Study) -> Iterator[Cell]:
+    """What each method gives after so many iterations, as predictions of their own.
+
+    A run that ends somewhere may differ from one that passes there, since none ends on an
+    excursion; and where a table has the same number of iterations, it is the same prediction.
+    """
+    for name in study.settings.objects:
+        for row, (method, rows) in SCHEDULES.items():
+            cells = {}
+            for count in COUNTS:
+                task = study.task(study.settings.source(name), method(count))
+                printed = "-"
+                if study.settings.full and count in rows:
+                    printed = PUBLISHED["table2"]["rows"][rows[count]][OBJECTS.index(name)]
+                # Few iterations make some of the counts equal.
+                cells[task.method.max_iterations] = Cell(row, name, printed, (task,))
+            yield from cells.values()
 
 
 def activation(study: Study) -> Plan:
@@ -60,7 +115,7 @@ def activation(study: Study) -> Plan:
     cells = study.cells("activation")
 
     def draw(title: str) -> Figure:
-        curves = activation_curves(study, cells)
+        curves = curves_of(study, cells, activation_place)
         thresholds = list(dict.fromkeys(rho for rho, _ in curves))
         figure, axes = plots(title, len(thresholds), sharey=True)
         for each, rho in zip(axes, thresholds, strict=True):
@@ -69,64 +124,49 @@ def activation(study: Study) -> Plan:
                 draw_curve(each, curve, name, colour, width=0.9, dot=3)
             mean = Curve.mean(found[name] for name in STEADY)
             draw_curve(each, mean, f"mean of the {len(STEADY)}\nstable objects", "black", 2.5, 6)
-            each.set(title=f"ρ = {rho:g}", xlabel="q")
-            logarithmic(each, "x", "y")
-        axes[0].set_ylabel(MADE_IN_MM)
-        legend_beside(figure, axes[0])
-        return figure
+            each.set(title=f"ρ = {rho:g}", xlabel="q", xscale="log", yscale="log")
+        return labelled(figure, axes, MADE_IN_MM)
 
     return Plan("Errors against the slope q of the activation; dots as printed", cells, draw)
 
 
 def noise(study: Study) -> Plan:
     """Errors against the level of noise for each way of preprocessing."""
-    study.need(NOISY_OBJECT)
-    cells = {
-        kind: list(noise_cells(kind, study.scenes, study.settings, study.library)) for kind in NOISE
-    }
+    cells = {kind: list(noise_cells(kind, study.settings)) for kind in NOISE}
 
     def draw(title: str) -> Figure:
         figure, axes = plots(title, len(NOISE), sharey=True)
         for each, kind in zip(axes, NOISE, strict=True):
-            curves = noise_curves(study, cells[kind])
+            curves = curves_of(study, cells[kind], noise_place)
             for (row, curve), colour in zip(curves.items(), FEW, strict=True):
-                each.fill_between(
-                    curve.at, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0
-                )
+                band = (curve.at, curve.low, curve.high)
+                each.fill_between(*band, color=colour, alpha=0.18, linewidth=0)
                 draw_curve(each, curve, row.replace("_", ", "), colour)
-            each.set(xlabel=NOISE_AXES[kind], xticks=curve.at)
-            logarithmic(each, "y")
-        axes[0].set_ylabel(MADE_IN_MM)
-        legend_beside(figure, axes[0])
-        return figure
+            each.set(xlabel=NOISE_AXES[kind], xticks=curve.at, yscale="log")
+        return labelled(figure, axes, MADE_IN_MM)
 
-    title = f"Noise on {NOISY_OBJECT}: median and quartiles over seeds; dots as printed"
+    title = f"Noise on {NOISY_OBJECT}: median and extremes over seeds; dots as printed"
     return Plan(title, [cell for each in cells.values() for cell in each], draw)
 
 
 def iterations(study: Study) -> Plan:
     """Errors after so many outer iterations."""
-    cells = list(iteration_cells(study))
+    cells, names = list(iteration_cells(study)), study.settings.objects
 
     def draw(title: str) -> Figure:
-        curves = iteration_curves(study, cells)
-        columns = min(3, len(study.scenes))
-        rows = -(-len(study.scenes) // columns)
-        figure, axes = plots(title, columns, rows, sharex=True, sharey=True)
-        for each, name in zip(axes, study.scenes, strict=False):
+        curves = curves_of(study, cells, iteration_place)
+        columns = min(3, len(names))
+        figure, axes = plots(title, columns, -(-len(names) // columns), sharex=True, sharey=True)
+        for each, name in zip(axes, names, strict=False):
             for row, colour in zip(SCHEDULES, FEW, strict=False):
                 draw_curve(each, curves[row, name], row, colour)
-            each.set_title(name)
-            logarithmic(each, "x", "y")
-        for each in axes[len(study.scenes) :]:
+            each.set(title=name, xscale="log", yscale="log")
+        for each in axes[len(names) :]:
             each.set_visible(False)
         figure.supxlabel("outer iterations")
-        figure.supylabel(MADE_IN_MM)
-        legend_beside(figure, axes[0])
-        return figure
+        return labelled(figure, axes, MADE_IN_MM)
 
-    printed = any(cell.printed != "-" for cell in cells)
-    title = "Errors against outer iterations" + "; dots as printed" * printed
+    title = "Errors against outer iterations" + "; dots as printed" * study.settings.full
     return Plan(title, cells, draw)
 
 
@@ -138,6 +178,9 @@ def draw_curve(
     axes.plot(curve.at, curve.printed, "o", color=colour, markersize=dot)
 
 
-def legend_beside(figure: Figure, axes: Axes) -> None:
-    """One legend for all plots of a figure."""
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False)
+def labelled(figure: Figure, axes: Sequence[Axes], values: str) -> Figure:
+    """One label and one legend for all plots of a figure."""
+    figure.supylabel(values)
+    handles = axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside right upper", frameon=False)
+    return figure

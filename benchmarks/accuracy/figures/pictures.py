@@ -1,9 +1,11 @@
-"""Shaded surfaces, whole and in detail, and maps of errors, incidence and jumps."""
+"""Shaded surfaces, and maps of errors and jumps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +13,12 @@ import rayrelief
 from benchmarks.accuracy.experiments import Cell
 from benchmarks.accuracy.figures.canvas import PictureGrid, window
 from benchmarks.accuracy.figures.study import Plan, Study
-from benchmarks.accuracy.figures.surfaces import cut_mesh, from_right, restored
-from benchmarks.diligent import truth
-from rayrelief.conventions import BoolArray
+from benchmarks.accuracy.figures.surfaces import cut_mesh, from_left, from_right, restored
+from benchmarks.accuracy.inputs import scene_of
+from benchmarks.accuracy.predictions import Task
+from benchmarks.diligent import data_folder, truth
+from benchmarks.report import UnavailableError
+from rayrelief.conventions import from_opencv
 from rayrelief.evaluation.metrics import error_map
 
 if TYPE_CHECKING:
@@ -26,10 +31,10 @@ ROWS = {
     "jumps_1200": "with α",
     "default": "default",
 }
-# Where parts hide one another: top, bottom, left and right, in parts of the object's extent.
-DETAILS = {"harvest": (0.0, 0.5, 0.0, 0.5), "pot1": (0.0, 0.5, 0.5, 1.0)}
+REAL = ("plant", "owl", "human")
 LEAST_ERROR, LARGEST_ERROR = 0.01, 30.0  # mm, ends of the colour scale
 LEAST_JUMP, LARGEST_JUMP = 0.1, 10.0  # mm
+BLUES: dict[str, Any] = {"cmap": "Blues"}  # pale where there are no jumps
 
 
 def reconstructions(study: Study) -> Plan:
@@ -38,35 +43,15 @@ def reconstructions(study: Study) -> Plan:
 
     def draw(title: str) -> Figure:
         names = row_names(cells)
-        grid = PictureGrid(title, [*names.values(), TRUTH], list(study.scenes))
+        grid = PictureGrid(title, [*names.values(), TRUTH], study.settings.objects)
         for cell in cells:
-            mesh = cut_mesh(surface(study, cell))
+            mesh = cut_mesh(surface(study, cell.tasks[0]))
             grid.shade(names[cell.row], cell.column, from_right(mesh))
-        for name, scene in study.scenes.items():
-            grid.shade(TRUTH, name, from_right(cut_mesh(true_surface(scene))))
+        for name in study.settings.objects:
+            grid.shade(TRUTH, name, from_right(cut_mesh(true_surface(study, name))))
         return grid.figure
 
     return Plan("Reconstructions, seen from the right", cells, draw)
-
-
-def details(study: Study) -> Plan:
-    """Parts of two objects where one side of the surface hides the other."""
-    study.need(*DETAILS)
-    rows = [row for row in ROWS if row != "default"]
-    cells = [cell for cell in study.cells("made", rows) if cell.column in DETAILS]
-
-    def draw(title: str) -> Figure:
-        names = row_names(cells)
-        grid = PictureGrid(title, list(DETAILS), [TRUTH, *names.values()], 3.2, 2.1)
-        for name in DETAILS:
-            scene = study.scenes[name]
-            found = {names[cell.row]: surface(study, cell) for cell in cells if cell.column == name}
-            for column, result in {TRUTH: true_surface(scene), **found}.items():
-                mesh = cut_mesh(result, detail(name, scene.mask))
-                grid.shade(name, column, from_right(mesh, wide=1.7))
-        return grid.figure
-
-    return Plan("Details: parts of two objects that hide others", cells, draw)
 
 
 def errors(study: Study) -> Plan:
@@ -77,39 +62,17 @@ def errors(study: Study) -> Plan:
         from matplotlib.colors import LogNorm
 
         names, norm = row_names(cells), LogNorm(LEAST_ERROR, LARGEST_ERROR)
-        grid = PictureGrid(title, list(names.values()), list(study.scenes))
-        for cell, scored in zip(cells, study.scored(cells), strict=True):
-            scene = study.scenes[cell.column]
-            error = error_map(study.depth(cell.tasks[0], scene), truth(scene), "scale")
-            image = grid.show(
-                names[cell.row],
-                cell.column,
-                np.clip(error, LEAST_ERROR, None)[window(scene.mask)],
-                f"{scored.made[0]:.3f}",
-                norm=norm,
-                cmap="viridis",
-            )
+        grid = PictureGrid(title, list(names.values()), study.settings.objects)
+        for cell in cells:
+            scene = scene_of(cell.tasks[0].source)
+            error = error_map(study.depth(cell.tasks[0]), truth(scene), "scale")
+            picture = np.clip(error, LEAST_ERROR, None)[window(scene.mask)]
+            caption = f"{study.score(cell).median:.3f}"
+            image = grid.show(names[cell.row], cell.column, picture, caption, norm=norm)
         grid.colour_bar(image, "absolute error in mm", extend="both")
         return grid.figure
 
     return Plan("Absolute depth error after the median scale, MADE in mm below", cells, draw)
-
-
-def incidence(study: Study) -> Plan:
-    """How far each normal points along its ray: 0 on the rim of what is seen."""
-
-    def draw(title: str) -> Figure:
-        row = "given normals"
-        grid = PictureGrid(title, [row], list(study.scenes))
-        for name, scene in study.scenes.items():
-            rays = scene.camera.unit_rays(*scene.mask.shape)
-            cosine = np.abs(np.einsum("...i,...i->...", scene.normals, rays))
-            cosine[~scene.mask] = np.nan
-            image = grid.show(row, name, cosine[window(scene.mask)], cmap="viridis", vmin=0, vmax=1)
-        grid.colour_bar(image, "|n · ray|")
-        return grid.figure
-
-    return Plan("Incidence |n · ray|, rays of unit length", (), draw)
 
 
 def jumps(study: Study) -> Plan:
@@ -121,23 +84,63 @@ def jumps(study: Study) -> Plan:
 
         norm = LogNorm(LEAST_JUMP, LARGEST_JUMP)
         active, true = "activation β", "true jumps"
-        grid = PictureGrid(title, [active, true], list(study.scenes))
+        grid = PictureGrid(title, [active, true], study.settings.objects)
         for cell in cells:
-            scene = study.scenes[cell.column]
-            shown = window(scene.mask)
-            beta = surface(study, cell).activation.largest()[shown]
-            upper = grid.mark(active, cell.column, beta, vmin=0, vmax=1)
-            size = np.clip(true_surface(scene).jumps.largest()[shown], LEAST_JUMP, None)
-            lower = grid.mark(true, cell.column, size, norm=norm)
+            result, exact = surface(study, cell.tasks[0]), true_surface(study, cell.column)
+            shown = window(exact.mask)
+            beta = result.activation.largest()[shown]
+            upper = grid.show(active, cell.column, beta, **BLUES, vmin=0, vmax=1)
+            size = np.clip(exact.jumps.largest()[shown], LEAST_JUMP, None)
+            lower = grid.show(true, cell.column, size, **BLUES, norm=norm)
         grid.colour_bar(upper, "β", slice(0, 1))
         grid.colour_bar(lower, "mm", slice(1, 2), extend="both")
         return grid.figure
 
-    return Plan(
-        "Discontinuities around each pixel: largest β of its edges, and largest true jump",
-        cells,
-        draw,
-    )
+    title = "Discontinuities around each pixel: largest β of its edges, and largest true jump"
+    return Plan(title, cells, draw)
+
+
+@dataclass(frozen=True)
+class RealMap:
+    """An orthographic map in the folder other/ of the data, whose truth nobody knows."""
+
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        """Where the map is, if it is there."""
+        return data_folder() / "other" / f"{self.name}_orthographic"
+
+    def scene(self) -> rayrelief.Scene:
+        """Read the map."""
+        return rayrelief.read_scene(self.folder, camera="orthographic")
+
+
+def real_world(study: Study) -> Plan:
+    """Normals, two views of the surface, and its discontinuities."""
+    sources = [RealMap(name) for name in REAL]
+    missing = [str(source.folder) for source in sources if not source.folder.is_dir()]
+    if missing:
+        raise UnavailableError(f"there is no {', '.join(missing)}")
+    tasks = [study.task(source, rayrelief.RayPlane()) for source in sources]
+
+    def draw(title: str) -> Figure:
+        columns = ["normals", "seen from the left", "seen from the right", "activation β"]
+        grid = PictureGrid(title, REAL, columns, size=2.7)
+        for task in tasks:
+            name, scene, result = task.source.name, scene_of(task.source), surface(study, task)
+            shown, mesh = window(scene.mask), cut_mesh(result)
+            colours = np.clip(0.5 + 0.5 * from_opencv(scene.normals, "opengl"), 0, 1)
+            grid.show(name, columns[0], np.where(scene.mask[..., None], colours, 1.0)[shown])
+            grid.shade(name, columns[1], from_left(mesh))
+            grid.shade(name, columns[2], from_right(mesh))
+            beta = result.activation.largest()[shown]
+            image = grid.show(name, columns[3], beta, **BLUES, vmin=0, vmax=1)
+        grid.colour_bar(image, "β")
+        return grid.figure
+
+    cells = [Cell("default", task.source.name, "-", (task,)) for task in tasks]
+    return Plan("Real normal maps, integrated with the default", cells, draw)
 
 
 def row_names(cells: Sequence[Cell]) -> dict[str, str]:
@@ -150,27 +153,12 @@ def row_names(cells: Sequence[Cell]) -> dict[str, str]:
     return names
 
 
-def surface(study: Study, cell: Cell) -> rayrelief.Integration:
-    """Surface of a cell's only prediction."""
-    (task,), scene = cell.tasks, study.scenes[cell.column]
-    return restored(scene, task.method, study.depth(task, scene))
+def surface(study: Study, task: Task) -> rayrelief.Integration:
+    """Surface of a prediction."""
+    return restored(scene_of(task.source), task.method, study.depth(task))
 
 
-def true_surface(scene: rayrelief.Scene) -> rayrelief.Integration:
+def true_surface(study: Study, name: str) -> rayrelief.Integration:
     """The true surface, as if a method had found it."""
+    scene = scene_of(study.settings.source(name))
     return restored(scene, rayrelief.RayPlane(), truth(scene))
-
-
-def detail(name: str, mask: BoolArray) -> BoolArray:
-    """Pixels (H, W) of an object's detail."""
-    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
-    top, bottom, left, right = DETAILS[name]
-    kept = np.zeros_like(mask)
-    kept[part(rows, top, bottom), part(columns, left, right)] = True
-    return kept
-
-
-def part(inside: np.ndarray, low: float, high: float) -> slice:
-    """Pixels from one fraction of an extent to another."""
-    first, count = int(inside[0]), int(inside[-1]) + 1 - int(inside[0])
-    return slice(first + round(low * count), first + round(high * count))

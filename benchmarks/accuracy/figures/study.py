@@ -1,22 +1,19 @@
-"""What figures are drawn from: maps, settings and the cache; and what a figure asks for."""
+"""What a figure is, and what it is drawn from: settings and cached predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import rayrelief
 from benchmarks.accuracy.experiments import Cell, made_cells, scaled
-from benchmarks.accuracy.inputs import MapSource
-from benchmarks.accuracy.predictions import Cache, Task, input_digest
-from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.tables import Scored, by_name, score
-from benchmarks.diligent import truth
+from benchmarks.accuracy.inputs import MapSource, Settings
+from benchmarks.accuracy.predictions import Cache, Task
+from benchmarks.accuracy.tables import Score, score
 from benchmarks.report import UnavailableError
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
-from rayrelief.methods.base import Method
+from rayrelief.methods import Reweighted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,36 +32,30 @@ class Plan:
 class Study:
     """All that figures are drawn from."""
 
-    scenes: Mapping[str, rayrelief.Scene]
     settings: Settings
-    library: str
     cache: Cache
 
     def need(self, *names: str) -> None:
         """Raise UnavailableError if one of these objects is left out."""
-        missing = [name for name in names if name not in self.scenes]
+        missing = [name for name in names if name not in self.settings.objects]
         if missing:
             raise UnavailableError(f"it needs {', '.join(missing)}")
 
-    def cells(self, table: str, rows: Iterable[str] | None = None) -> list[Cell]:
+    def cells(self, table: str, rows: Collection[str] = ()) -> list[Cell]:
         """Cells of a table of MADE, object by object; some of its rows, or all."""
-        cells = list(made_cells(table, self.scenes, self.settings, self.library))
-        wanted = {cell.row for cell in cells} if rows is None else set(rows)
-        return [cell for cell in cells if cell.row in wanted]
+        return [cell for cell in made_cells(table, self.settings) if not rows or cell.row in rows]
 
-    def task(self, source: MapSource, scene: rayrelief.Scene, method: Method) -> Task:
+    def task(self, source: MapSource, method: Reweighted) -> Task:
         """Prediction of a method, its schedule as long as the settings want it."""
-        method = scaled(method, self.settings.iterations)
-        return Task(source, input_digest(scene), method, self.library)
+        return Task(source, scaled(method, self.settings))
 
-    def depth(self, task: Task, scene: rayrelief.Scene) -> FloatArray:
-        """Depth (H, W) of a scene from the cache."""
-        prediction = self.cache.need(task.key, scene.mask.shape)
+    def depth(self, task: Task) -> FloatArray:
+        """Depth (H, W) from the cache."""
+        prediction = self.cache.need(task.key)
         if prediction.outcome is Outcome.NOT_FINITE:
             raise UnavailableError(f"on {task.source.name} {prediction.outcome.cause}")
         return prediction.depth
 
-    def scored(self, cells: Iterable[Cell]) -> list[Scored]:
-        """Scores, as in the tables."""
-        truths = {name: truth(scene) for name, scene in self.scenes.items()}
-        return [score(cell, self.cache, by_name(truths)) for cell in cells]
+    def score(self, cell: Cell) -> Score:
+        """Score, as in the tables."""
+        return score("", cell, self.cache)

@@ -3,85 +3,76 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 import rayrelief
-from rayrelief.cameras.view import View
-from rayrelief.components import fix_constants
-from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import Outcome, Status
-from rayrelief.graph import pixel_graph
-from rayrelief.mesh import Mesh
-from rayrelief.methods.base import Method
-from rayrelief.preprocess import prepare_normals
-from rayrelief.result import SolvedState
+from rayrelief import Mesh, Problem, Solution
+from rayrelief.backends import Backend
+from rayrelief.conventions import FloatArray
+from rayrelief.methods import Callback, Reweighted, iterate
 from rayrelief.surface import vertex_normals
 from rayrelief.viewer.rasterise import oblique_view
 
-VIEW_HEIGHT = 260  # pixels
+VIEW_HEIGHT, VIEW_WIDTH = 260, 229  # pixels
 LONGEST_SIDE = 12  # of a face, in those of the median
 
 
-def restored(scene: rayrelief.Scene, method: Method, depth: FloatArray) -> rayrelief.Integration:
+@dataclass(frozen=True)
+class AsItIs:
+    """Takes the start for the surface, and says what the law of a recipe makes of it."""
+
+    recipe: Reweighted
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.recipe, name)  # connectivity, preprocessing, equations
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        """No iteration."""
+        return iterate(problem, self.recipe.law, self.recipe.solver, backend, max_iterations=0)
+
+
+def restored(
+    scene: rayrelief.Scene, recipe: Reweighted, depth: FloatArray
+) -> rayrelief.Integration:
     """What ``integrate`` would have returned with this depth (H, W), NaN where there is none.
 
     Predictions keep the depth alone: meshes and activations are computed from it as from any
     result, and from the true depth in the same way.
     """
-    view = View.of(scene.camera, *scene.mask.shape)
     known = scene.mask & np.isfinite(depth)
     with warnings.catch_warnings():  # whoever integrated it was warned
         warnings.simplefilter("ignore", rayrelief.IntegrationWarning)
-        unit, inside, report = prepare_normals(
-            scene.normals, known, view.rays, method.preprocessing
+        return rayrelief.integrate(
+            scene.normals, scene.camera, mask=known, start=depth, method=AsItIs(recipe)
         )
-    equations = method.equations(pixel_graph(inside, method.connectivity), unit, view)
-    depths = equations.graph.gather(depth)
-    x = np.log(depths) if equations.unknown == "log-depth" else depths
-    _, components = fix_constants(equations.graph, x, x)
-    return rayrelief.Integration(
-        depth=np.where(inside, depth, np.nan),
-        depth_kind=view.kind,
-        camera=scene.camera,
-        method=method,
-        status=Status(Outcome.COMPLETED),
-        history=(),
-        components=components,
-        preprocessing=report,
-        _state=SolvedState(view, unit, equations, x, 1),
-    )
 
 
-def cut_mesh(result: rayrelief.Integration, kept: BoolArray | None = None) -> Mesh:
-    """Mesh without strips across jumps or points without faces; only of pixels (H, W) kept.
+def cut_mesh(result: rayrelief.Integration) -> Mesh:
+    """Mesh without strips across jumps or points without faces.
 
     Where a normal at a rim is seen edge-on, it explains any jump: such strips are known by their
     length, also those of the true surface.
     """
     mesh = result.mesh(both=False)
-    inside = np.ones(len(mesh.vertices), np.bool_) if kept is None else kept[result.mask]
-    kept_faces = mesh.faces[inside[mesh.faces].all(axis=1)]
-    corners = mesh.vertices[kept_faces]
+    corners = mesh.vertices[mesh.faces]
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
-    if len(sides):
-        kept_faces = kept_faces[sides <= LONGEST_SIDE * np.median(sides)]
-    used, numbers = np.unique(kept_faces, return_inverse=True)
+    kept = mesh.faces[sides <= LONGEST_SIDE * np.median(sides)]
+    used, numbers = np.unique(kept, return_inverse=True)
     vertices, faces = mesh.vertices[used], numbers.reshape(-1, 3).astype(np.int32)
     return Mesh(vertices, faces, vertex_normals(vertices, faces))
 
 
-def from_right(mesh: Mesh, wide: float = 0.88) -> FloatArray:
-    """Brightness seen from the right, so many times as wide as high; NaN beside the surface."""
-    return oblique_view(mesh, VIEW_HEIGHT, round(wide * VIEW_HEIGHT))
+def from_right(mesh: Mesh) -> FloatArray:
+    """Brightness seen from the right; NaN beside the surface."""
+    return oblique_view(mesh, VIEW_HEIGHT, VIEW_WIDTH)
 
 
 def from_left(mesh: Mesh) -> FloatArray:
     """Brightness seen from the left, and lit from the other side too."""
-    return from_right(mirrored(mesh))[:, ::-1]
-
-
-def mirrored(mesh: Mesh) -> Mesh:
-    """Left and right exchanged."""
     vertices, faces = mesh.vertices * (-1.0, 1.0, 1.0), mesh.faces[:, ::-1]
-    return Mesh(vertices, faces, vertex_normals(vertices, faces))
+    return from_right(Mesh(vertices, faces, vertex_normals(vertices, faces)))[:, ::-1]

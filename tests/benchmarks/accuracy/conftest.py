@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks.accuracy import experiments, lens, workers
+from benchmarks.accuracy import inputs, lens, predictions, workers
 from benchmarks.accuracy.__main__ import main
-from benchmarks.published import published_tables
+from benchmarks.diligent import OBJECTS
+from benchmarks.report import exit_code
 from rayrelief.synthetic import gallery
 from reference.layout import write_layout
 
 HEIGHT, WIDTH = 14, 18
-ITERATIONS = 16  # of 1200; schedules of 150 become 2
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> None:
+    """Every test has maps of its own."""
+    for remembered in (inputs.scene_of, predictions.source_digest, predictions.library_state):
+        remembered.cache_clear()
 
 
 @pytest.fixture
@@ -27,7 +36,7 @@ def data(tmp_path, monkeypatch) -> Path:
     root = tmp_path / "data" / "diligent"
     write_layout(root / "harvest", gallery.sphere(HEIGHT, WIDTH))
     write_layout(root / "bear", gallery.plane(HEIGHT, WIDTH))
-    for name in published_tables()["table2"]["objects"]:
+    for name in OBJECTS:
         if not (root / name).exists():
             shutil.copytree(root / "bear", root / name)
     monkeypatch.setenv("RAYRELIEF_DATA", str(root.parent))
@@ -45,7 +54,7 @@ def predicted(monkeypatch) -> list[str]:
         return predict(task, stopped)
 
     @contextmanager
-    def one_thread(count: int) -> Iterator[Executor]:
+    def one_thread(count: int, cache: Any) -> Iterator[Executor]:
         pool = ThreadPoolExecutor(1)
         try:
             yield pool
@@ -59,14 +68,8 @@ def predicted(monkeypatch) -> list[str]:
 
 @pytest.fixture
 def results(tmp_path) -> Path:
-    """Folder for tables and predictions."""
+    """Folder for reports and predictions."""
     return tmp_path / "results"
-
-
-@pytest.fixture
-def two_draws(monkeypatch) -> None:
-    """Noise that is drawn twice only."""
-    monkeypatch.setattr(experiments, "SEEDS", range(2))
 
 
 @pytest.fixture
@@ -80,18 +83,30 @@ def small_lens(monkeypatch) -> None:
 
 
 @pytest.fixture
-def run(data, results, small_lens) -> Callable[..., int]:
-    """Run tables with few iterations."""
+def run(results, small_lens) -> Callable[..., int]:
+    """Run tables with 16 of 1200 iterations, 2 of 150; the exit code."""
 
     def run_here(*words: str, folder: Path = results) -> int:
-        return main([*words, "--iterations", str(ITERATIONS), "--output", str(folder)])
+        return exit_code(main, [*words, "--iterations", "16", "--output", str(folder)])
 
     return run_here
 
 
 @pytest.fixture
-def written() -> Callable[[Path], dict[str, bytes]]:
-    """Reader of all tables of a folder."""
-    return lambda folder: {
-        path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()
+def records(results) -> Callable[[str], list[dict[str, Any]]]:
+    """Reader of all records of a report."""
+
+    def read(stem: str) -> list[dict[str, Any]]:
+        content = json.loads((results / f"{stem}-16_iterations.json").read_text(encoding="utf-8"))
+        return [record for table in content["tables"] for record in table["records"]]
+
+    return read
+
+
+@pytest.fixture
+def written(results) -> Callable[..., dict[str, bytes]]:
+    """Reader of all reports and figures of a folder."""
+    return lambda folder=results: {
+        path.name: path.read_bytes()
+        for path in sorted([*folder.glob("*.*"), *folder.glob("figures/*")])
     }

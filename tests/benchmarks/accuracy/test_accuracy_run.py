@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,179 +13,72 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import lens, suites, tables, workers
-from benchmarks.accuracy.__main__ import main
+from benchmarks.accuracy import __main__ as accuracy
+from benchmarks.accuracy import tables, workers
 from benchmarks.accuracy.experiments import MADE, PREPROCESSED
-from benchmarks.accuracy.formulation import PARTS
-from benchmarks.accuracy.inputs import Source
-from benchmarks.accuracy.predictions import Cache, Task, input_digest, library_state
-from benchmarks.accuracy.settings import Settings
-from benchmarks.accuracy.suites import TITLES
-from benchmarks.published import known_remarks, published_tables
+from benchmarks.accuracy.inputs import Settings, Source
+from benchmarks.accuracy.predictions import Cache, Task, library_state
+from benchmarks.diligent import OBJECTS
+from benchmarks.published import PUBLISHED
 from rayrelief import RayPlane
 
 INPUTS = 2  # all objects but harvest are one and the same map
 METHODS = len(MADE["gamma"]) + len(MADE["midpoint"]) - 1  # one row is in both tables
 
 
-def records(files, name):
-    return list(csv.DictReader(io.StringIO(files[name].decode())))
-
-
-def test_every_table_is_printed_and_written(run, results, written, predicted, two_draws, capsys):
+def test_every_table_is_in_the_report(data, run, results, records, predicted):
     assert run() == 0
-    out, err = capsys.readouterr()
-    missing = f"skipped: diligent_mv, there is no folder {results.parent / 'data'}"
-    assert f"... {missing}" in err
-    shown = {name: title for name, title in TITLES.items() if name != "diligent_mv"}
-    files = written(results)
-    text = files["paper-16_iterations.md"].decode()
-    assert out.rstrip("\n") in text
-    assert f"\n- {missing}" in text
-    assert text.count("16 iterations instead of 1200") == text.count("\n## ") - len(PARTS)
-    for title in filter(None, shown.values()):
-        assert text.count(f"## {title}\n") == 1
-    remarks = known_remarks()
-    assert text.count(f"\n- {remarks['formulation']}\n") == len(PARTS)
-    assert all(text.count(f"\n- {remarks[f'formulation/{part}']}\n") == 1 for part in PARTS)
-    found = {name.split("-")[1] for name in files if name.endswith(".csv")}
-    assert found == {*shown, "summary"}
-    made = records(files, "paper-made-16_iterations.csv")
-    known = published_tables()["table2"]
-    assert len(made) == (len(known["rows"]) + 1) * len(known["objects"])
-    assert {line["row"] for line in made if not line["ours"]} == {"bini_from_paper", "kim"}
-    assert {line["row"] for line in made if line["printed"] == "-"} == {"default"}
+    text = (results / "paper-16_iterations.md").read_text(encoding="utf-8")
+    for table, title in accuracy.TITLES.items():
+        assert text.count(f"## {title}\n") == (table != "formulation")
+    found = [each for each in records("paper") if each.get("table") == "made"]
+    assert len(found) == (len(PUBLISHED["table2"]["rows"]) + 1) * len(OBJECTS)
+    assert {each["row"] for each in found if not each["made"]} == {"bini_from_paper", "kim"}
+    assert {each["row"] for each in found if each["printed"] == "-"} == {"default"}
+    noise = [each for each in records("paper") if each.get("table") == "outliers"]
+    assert len(noise) == len(PUBLISHED["outliers"]["percent"]) * len(PREPROCESSED)
+    assert all(len(set(each["made"])) == 5 for each in noise)
 
 
-def test_second_run_predicts_nothing_and_gives_the_same_files(run, results, written, predicted):
+def test_second_run_predicts_nothing_and_gives_the_same_files(data, run, written, predicted):
     run("gamma", "rotations")
-    first, count = written(results), len(predicted)
+    first, count = written(), len(predicted)
     run("gamma", "rotations")
     assert len(predicted) == count > 0
-    assert written(results) == first
+    assert written() == first
 
 
-def test_fresh_run_gives_the_same_files(run, tmp_path, written, predicted):
-    run("made", "rotations", folder=tmp_path / "one")
-    run("made", "rotations", folder=tmp_path / "other")
-    assert written(tmp_path / "one") == written(tmp_path / "other")
-    assert len(predicted) == 2 * len(set(predicted))
-
-
-def test_rows_that_tables_share_are_predicted_once(run, predicted):
-    run("gamma", "midpoint")
-    assert len(predicted) == len(set(predicted)) == METHODS * INPUTS
-
-
-def test_noise_has_five_seeds_for_each_cell(run, results, written, predicted):
-    run("outliers", "--objects", "harvest")
-    levels = published_tables()["outliers"]["percent"]
-    assert len(predicted) == len(set(predicted)) == 5 * len(levels) * len(PREPROCESSED)
-    for line in records(written(results), "paper-outliers-harvest-16_iterations.csv"):
-        quartiles = [float(line[name]) for name in ("lower_quartile", "ours", "upper_quartile")]
-        assert quartiles == sorted(quartiles)
-
-
-def test_interrupted_run_goes_on(run, predicted, monkeypatch, capsys):
-    def interrupt(progress):
+def test_interrupted_run_goes_on_and_predicts_nothing_twice(data, run, predicted, monkeypatch):
+    def interrupt(futures):
+        next(futures_as_completed(futures)).result()
         raise KeyboardInterrupt
 
+    futures_as_completed = workers.as_completed
     with monkeypatch.context() as patch:
-        patch.setattr(workers.Progress, "advance", interrupt)
+        patch.setattr(workers, "as_completed", interrupt)
         assert run("gamma", "midpoint") == 130
-    assert "interrupted: what is finished is kept" in capsys.readouterr().err
     assert 0 < len(predicted) < METHODS * INPUTS
     assert run("gamma", "midpoint") == 0
     assert len(predicted) == len(set(predicted)) == METHODS * INPUTS
 
 
-def test_interrupted_run_leaves_the_finished_page_alone(
-    run, results, written, predicted, monkeypatch
-):
-    page, unfinished = (
-        f"paper-gamma-midpoint-16_iterations{end}.md" for end in ("", "-unfinished")
-    )
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(suites, "summary", interrupt)
-        assert run("gamma", "midpoint") == 130
-    begun = written(results)
-    assert page not in begun
-    assert begun[unfinished].count(b"\n## ") == 2
-    assert run("midpoint", "gamma", "midpoint") == 0  # in whatever order, and once
-    finished = written(results)
-    assert unfinished not in finished
-    assert finished[page].startswith(begun[unfinished].rstrip())
-    with monkeypatch.context() as patch:
-        patch.setattr(suites, "summary", interrupt)
-        assert run("gamma", "midpoint") == 130
-    assert written(results)[page] == finished[page]
-
-
-def test_other_settings_have_files_of_their_own(run, results, written, predicted):
-    run("gamma", "--objects", "cow")
-    first = written(results)
-    run("gamma", "--objects", "cow, pot2,cow")
-    found = written(results)
-    assert first.items() < found.items()
-    stem = "gamma-cow-pot2-16_iterations"
-    new = {f"paper-{stem}.md", f"paper-{stem}.csv", f"paper-summary-{stem}.csv"}
-    assert set(found) - set(first) == new
-
-
-def test_run_of_a_batch_job_that_ends_says_how_to_go_on(data, results):
+def test_end_of_a_batch_job_is_an_interruption(data, results):
     lines = (
         "import os, runpy, signal, sys",
         "from benchmarks.accuracy import workers",
         "workers.predict_missing = lambda *_: os.kill(os.getpid(), signal.SIGTERM)",
-        f"sys.argv = ['', 'made', '--output', {str(results)!r}]",
+        f"sys.argv = ['', 'made', '--objects', 'cow', '--output', {str(results)!r}]",
         "runpy.run_module('benchmarks.accuracy', run_name='__main__')",
     )
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
     assert done.returncode == 130
-    assert done.stderr == (
-        "... interrupted: what is finished is kept, the same command goes on from there\n"
-    )
-
-
-def test_missed_limits_are_told(run, results, predicted, monkeypatch, capsys):
-    limits = {"gamma": {"full_full": {"cow": (1e9, 2e9), "bear": (0, 1e9)}}}
-    monkeypatch.setattr(suites, "limits_of", lambda table, _: limits.get(table, {}))
-    assert run("gamma", "midpoint") == 1
-    *_, head, line = capsys.readouterr().out.splitlines()
-    assert head == "limits that are missed:"
-    assert line.startswith("- full_full on cow, MADE in mm: ")
-    assert (results / "paper-gamma-midpoint-16_iterations.md").exists()
-
-
-def test_share_of_cells_that_come_out_is_held_to_its_limit(run, predicted, monkeypatch, capsys):
-    monkeypatch.setattr(Settings, "held_to_limits", property(lambda _: True))
-    monkeypatch.setattr(suites, "limits_of", lambda *_: {})
-    monkeypatch.setattr(tables, "LEAST_SHARE", 1.01)
-    assert run(*MADE) == 1
-    line = capsys.readouterr().out.splitlines()[-1]
-    assert line.startswith("- share of the cells within: 0.")
-    monkeypatch.setattr(tables, "LEAST_SHARE", 0.0)
-    assert run(*MADE) == 0
-
-
-def test_time_of_all_predictions_is_told(run, results, predicted, capsys):
-    run("gamma", "--objects", "cow")
-    count = len(predicted)
-    run("gamma", "midpoint", "--objects", "cow")
-    spent = sum(float(np.load(path)["seconds"]) for path in (results / "predictions").iterdir())
-    line = f"... {METHODS} predictions, {METHODS - count} of them made now; all took"
-    shown = capsys.readouterr().err
-    assert f"{line} {workers._duration(spent)} of one worker\n" in shown
+    assert "the same command goes on" in done.stderr
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "no archive", "a field is missing"])
-def test_broken_prediction_is_made_anew(run, results, written, predicted, damage):
+def test_broken_prediction_is_made_anew(data, run, results, written, predicted, damage):
     run("gamma", "--objects", "cow")
-    first = written(results)
+    first = written()
     path = min((results / "predictions").iterdir())
     content = bytearray(path.read_bytes())
     if damage == "empty":
@@ -203,33 +95,48 @@ def test_broken_prediction_is_made_anew(run, results, written, predicted, damage
     count = len(predicted)
     run("gamma", "--objects", "cow")
     assert predicted[count:] == [path.stem]
-    assert written(results) == first
+    assert written() == first
 
 
-def test_principal_point_has_predictions_and_files_of_its_own(run, results, written, predicted):
+def test_other_settings_have_predictions_and_files_of_their_own(data, run, written, predicted):
     run("gamma", "--objects", "cow")
+    first = written()
     run("gamma", "--objects", "cow", "--principal-point", "paper")
-    assert len(set(predicted)) == 2 * len(MADE["gamma"])
-    names = {f"paper-gamma-{point}cow-16_iterations.md" for point in ("", "moved-")}
-    assert names < set(written(results))
+    run("gamma", "--objects", "cow,harvest")
+    assert first.items() < written().items()
+    assert len(written()) == 3 * len(first)
+    assert len(predicted) == len(set(predicted)) == 3 * len(MADE["gamma"])
 
 
-def test_processes_give_the_tables_of_a_thread(run, tmp_path, written, predicted, monkeypatch):
-    run("made", "--objects", "cow", folder=tmp_path / "thread")
-    count = len(predicted)
-    monkeypatch.undo()  # predictions leave this process; the data must still be found
-    monkeypatch.setenv("RAYRELIEF_DATA", str(tmp_path / "data"))
-    run("made", "--objects", "cow", "--workers", "2", folder=tmp_path / "processes")
-    assert len(predicted) == count
-    assert written(tmp_path / "processes") == written(tmp_path / "thread")
+def test_missed_limits_end_with_1(data, run, predicted, monkeypatch, capsys):
+    monkeypatch.setattr(Settings, "held_to_limits", property(lambda _: True))
+    monkeypatch.setitem(PUBLISHED["table2"], "limits", {"default": {"cow": (1e9, 2e9)}})
+    monkeypatch.setattr(tables, "LEAST_SHARE", 0.0)
+    assert run(*MADE) == 1
+    assert "\n- default on cow, MADE in mm: " in capsys.readouterr().out
+    monkeypatch.setitem(PUBLISHED["table2"], "limits", {"default": {"cow": (0.0, 1e9)}})
+    assert run(*MADE) == 0
+    monkeypatch.setattr(tables, "LEAST_SHARE", 1.01)
+    assert run(*MADE) == 1
+    assert "\n- share of the cells within: " in capsys.readouterr().out
+
+
+def test_processes_give_the_tables_of_a_thread(data, run, results, written, request):
+    arguments = ("made", "--objects", "cow")
+    run(*arguments, "--workers", "2")
+    first = written()
+    shutil.rmtree(results)
+    predicted = request.getfixturevalue("predicted")  # from here on in a thread
+    run(*arguments, "--workers", "2")
+    assert len(predicted) == len(MADE["made"])
+    assert written() == first
 
 
 def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
     cache = Cache(tmp_path / "predictions")
-    digest = input_digest(Source("cow").scene())
-    short = Task(Source("cow"), digest, RayPlane(), "")
+    short = Task(Source("cow"), RayPlane())
     endless = replace(short, method=RayPlane.published(100_000))  # beyond the moment of asking
-    with workers.worker_pool(1) as pool:
+    with workers.worker_pool(1, cache) as pool:
         first = pool.submit(workers.work, short, cache)
         pool.submit(workers.work, endless, cache)
         first.result()
@@ -237,26 +144,13 @@ def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
     assert cache.load(endless.key) is None
 
 
-def test_progress_counts_and_tells_the_time_left(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(workers.time, "monotonic", lambda: now[0])
-    stream = io.StringIO()
-    bar = workers.Progress(total=10, done=4, what="predictions", stream=stream, began=100.0)
-    for passed in (30.0, 60.0):
-        now[0] = 100.0 + passed
-        bar.advance()
-    assert stream.getvalue().splitlines() == [
-        "... 5 / 10 predictions, 0:02:30 left",
-        "... 6 / 10 predictions, 0:02:00 left",
-    ]
-
-
 def test_workers_end_with_the_process_that_started_them():
     lines = (
-        "import os",
-        "from benchmarks.accuracy import workers",
+        "import os, pathlib",
+        "from benchmarks.accuracy import predictions, workers",
         "if __name__ == '__main__':",
-        "    with workers.worker_pool(1) as pool:",
+        "    cache = predictions.Cache(pathlib.Path('never'))",
+        "    with workers.worker_pool(1, cache) as pool:",
         "        print(pool.submit(os.getpid).result(), flush=True)",
         "        os._exit(9)",
     )
@@ -266,88 +160,49 @@ def test_workers_end_with_the_process_that_started_them():
     assert done.returncode == 9
 
 
-def test_source_that_changes_during_a_run_is_noticed(run, predicted, monkeypatch):
-    monkeypatch.setattr(workers, "library_state", lambda: "another")
-    with pytest.raises(SystemExit, match="the source has changed during the run"):
-        run("gamma", "--objects", "cow")
-    assert not predicted
-
-
-@pytest.mark.parametrize("before", [None, "3"])
-def test_workers_have_one_thread_and_leave_the_keys_to_their_parent(tmp_path, monkeypatch, before):
-    names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_CACHE_DIR")
-    for name in names:
-        monkeypatch.delenv(name, raising=False)
-        if before is not None:
-            monkeypatch.setenv(name, before)
-    before_all = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with workers._conditions_of_workers(Cache(tmp_path / "predictions")):
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        threads = [os.environ[name] for name in names[:2]]
-        kernels = os.environ[names[2]]
+@pytest.mark.parametrize("before", [None, "elsewhere"])
+def test_workers_have_one_thread_and_kernels_of_this_state_alone(tmp_path, monkeypatch, before):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    if before is not None:
+        monkeypatch.setenv("NUMBA_CACHE_DIR", before)
+    with workers.worker_pool(1, Cache(tmp_path / "predictions")) as pool:
+        names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_CACHE_DIR")
+        *threads, kernels = pool.map(os.getenv, names)
+        assert pool.submit(signal.getsignal, signal.SIGINT).result() == signal.SIG_IGN
     assert threads == ["1", "1"]
-    own = tmp_path / "kernels" if before is None else Path(before)
-    assert kernels == str(own / library_state())  # never those of another state
-    assert signal.signal(signal.SIGINT, before_all) is signal.default_int_handler
-    assert [os.environ.get(name) for name in names] == [before] * 3
-
-
-def test_what_is_not_known_is_refused_in_one_line(data, results):
-    with pytest.raises(SystemExit) as refusal:
-        main(["made", "table7", "--output", str(results)])
-    assert str(refusal.value) == f"unknown tables: table7; there are {', '.join(TITLES)}"
-    assert not results.exists()
+    assert kernels == str(
+        (tmp_path / "kernels" if before is None else Path(before)) / library_state()
+    )
+    assert os.environ.get("NUMBA_CACHE_DIR") == before
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    "words",
     [
-        (("table7",), "unknown tables: table7; there are "),
-        (("made", "--objects", "sheep"), "unknown objects ['sheep']; there are bear, "),
-        (("--iterations", "few"), "error: argument --iterations: few is no number from 1 upwards"),
-        (("--workers", "0"), "error: argument --workers: 0 is no number from 1 upwards"),
-        (("--objects", ","), "error: argument --objects: ',' has an empty name"),
+        ("table7",),
+        ("--spread", "outliers"),
+        ("made", "--objects", "sheep"),
+        ("--workers", "0"),
     ],
 )
-def test_refusals_end_with_2(data, results, words, message):
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.accuracy", *words, "--output", str(results)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert message in done.stderr.splitlines()[-1]
+def test_what_is_not_known_is_refused(data, run, results, words):
+    with pytest.raises(SystemExit) as end:
+        run(*words)
+    assert end.value.code == 2
     assert not results.exists()
 
 
-def test_noise_without_its_object_is_refused_by_name(run, predicted, capsys):
-    with pytest.raises(SystemExit, match="rotations are added to harvest, which is left out"):
-        run("rotations", "--objects", "cow")
-    assert not predicted
-
-
-def test_data_that_is_not_there_is_asked_for(results, monkeypatch):
+def test_run_that_can_make_nothing_ends_with_2(run, results, predicted, monkeypatch, capsys):
     monkeypatch.delenv("RAYRELIEF_DATA", raising=False)
-    for table in ("made", "formulation"):
-        with pytest.raises(SystemExit, match="RAYRELIEF_DATA does not name"):
-            main([table, "--output", str(results)])
+    assert run("made") == 2
+    assert "RAYRELIEF_DATA does not name" in capsys.readouterr().err
+    assert not list(results.glob("*.md"))
+    assert run() == 0  # of all tables the lens alone needs no data
+    assert [path.name for path in results.glob("*.md")] == ["paper-lens-16_iterations.md"]
 
 
-def test_run_of_all_tables_passes_over_those_without_data(
-    run, results, written, predicted, monkeypatch, capsys
-):
-    monkeypatch.delenv("RAYRELIEF_DATA")
-    monkeypatch.setattr(lens, "OBJECTS", ("tori",))
-    assert run() == 0
-    assert len(predicted) == len(lens.WAYS)
-    err = capsys.readouterr().err
-    for table in set(TITLES) - {"lens"}:
-        assert err.count(f"... skipped: {table}, ") == 1
-    assert set(written(results)) == {f"paper-lens-16_iterations.{end}" for end in ("csv", "md")}
-
-
-def test_run_that_can_make_nothing_is_refused(run, results, monkeypatch):
-    monkeypatch.delenv("RAYRELIEF_DATA")
-    with pytest.raises(SystemExit, match="nothing can be made; made, RAYRELIEF_DATA does not name"):
-        run("--spread")
-    assert not results.exists()
+def test_folder_that_cannot_be_written_to_is_told_first(data, run, tmp_path, predicted, capsys):
+    (tmp_path / "file").write_text("")
+    assert run("gamma", "--objects", "cow", folder=tmp_path / "file") == 2
+    assert "cannot be written to" in capsys.readouterr().err
+    assert not predicted

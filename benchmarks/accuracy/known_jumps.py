@@ -1,33 +1,31 @@
-"""KnownJumps: the paper's method, told the true discontinuities: the oracle of Table 2."""
+"""The oracle of Table 2: the paper's method when it is told the true discontinuities."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from rayrelief import RayPlane
-from rayrelief.backends.base import Backend
+from rayrelief import Problem, RayPlane, Solution
+from rayrelief.backends import Backend
+from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.methods.base import Callback, Solution
-from rayrelief.problem import Problem
+from rayrelief.methods import Callback
 
 
-@dataclass(frozen=True, eq=False)
-class KnownJumps:
-    """A recipe, without jumps of its own, whose equations are those of the true depth (H, W).
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownJumps(RayPlane):
+    """RayPlane without jumps of its own, whose equations are those of the true depth (H, W).
 
     With the true jump omega + omega_eps alpha is the true ratio of two depths. Where the truth has
     no value the equations stay as they are.
     """
 
-    recipe: RayPlane
-    depth: npt.NDArray[np.float64]
+    depth: FloatArray = field(repr=False)
+    jumps: bool = False
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.recipe, name)  # connectivity, preprocessing, equations ...
+    __eq__ = object.__eq__  # the same only as itself: a depth is no setting
+    __hash__ = object.__hash__
 
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
@@ -47,4 +45,9 @@ class KnownJumps:
             usable = np.isfinite(difference)
             offset[d, a[usable]] = difference[usable]
         told = replace(problem, equations=replace(problem.equations, offset=offset))
-        return replace(self.recipe, jumps=False).solve(told, backend, callback)
+        return super().solve(told, backend, callback)
+
+
+def knowing_jumps(depth: FloatArray, iterations: int = 150) -> KnownJumps:
+    """The published schedule with the jumps of a true depth (H, W) along its camera's rays."""
+    return KnownJumps.published(iterations, jumps=False, depth=depth)

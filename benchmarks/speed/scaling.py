@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from benchmarks.environment import ROOT
-from benchmarks.report import Check, Column, Row, Table, UnavailableError, progress
-from benchmarks.scaling_worker import METHODS, ON_A_JUMP, OUTER, RTOL, STATUS
-from benchmarks.settings import Settings
+from benchmarks.report import Check, Row, Table, UnavailableError, columns, progress
+from benchmarks.speed.environment import ROOT
+from benchmarks.speed.scaling_worker import METHODS, ON_A_JUMP, OUTER, RTOL, STATUS
 
+SIZES = (512, 1024, 2048, 4096)  # sides of the squares
 SMALL, LARGE = 1024, 4096  # sides between which growth has a limit
 GROWTH = 1.5
 MOST_SECONDS = {"RayPlane": 480, "Smooth": 60}  # at the large side
@@ -22,14 +22,13 @@ LEAST_SIDE = 512  # smaller pictures serve a quick run, and have no limits
 Measured = dict[tuple[str, int], dict[str, Any]]  # by task and side; empty where it failed
 
 
-def tables(settings: Settings) -> Iterator[Table]:
+def tables(sizes: Sequence[int]) -> Iterator[Table]:
     """Time and memory of integrate; cycles from zero."""
     if not STATUS.exists():
         raise UnavailableError("peak memory is measured on Linux only")
-    measured = measure(settings.sizes)
-    command = settings.command("scaling")
-    yield time_and_memory(measured, settings.sizes, command)
-    yield cycles(measured, settings.sizes, command)
+    measured = measure(sizes)
+    yield time_and_memory(measured, sizes)
+    yield cycles(measured, sizes)
 
 
 def measure(sizes: Sequence[int]) -> Measured:
@@ -45,58 +44,36 @@ def measure(sizes: Sequence[int]) -> Measured:
     return measured
 
 
-def time_and_memory(measured: Measured, sizes: Sequence[int], command: str) -> Table:
+def time_and_memory(measured: Measured, sizes: Sequence[int]) -> Table:
     """One row for each method and size."""
-    rows, checks = [], []
+    rows: list[Row] = []
+    checks = []
     for method in METHODS:
-        first = _per_pixel(measured[method, sizes[0]])
         for side in sizes:
-            found = measured[method, side]
+            found, where = measured[method, side], f"{method}, {side}x{side}"
+            seconds, peak = _get(found, "seconds"), _get(found, "bytes_per_pixel")
             share = 100 * _get(found, "jump_share") if method == "RayPlane" else None
-            rows.append(
-                (
-                    method,
-                    f"{side}x{side}",
-                    _get(found, "seconds"),
-                    _per_pixel(found),
-                    _per_pixel(found) / first,
-                    _get(found, "bytes_per_pixel"),
-                    _get(found, "iterations"),
-                    _get(found, "cycles"),
-                    share,
-                    _get(found, "relative_error"),
-                    found.get("outcome", "failed"),
-                )
-            )
-            where = f"{method}, {side}x{side}"
+            times = seconds, _per_pixel(found)
+            counts = [_get(found, name) for name in ("iterations", "cycles")]
+            end = _get(found, "relative_error"), found.get("outcome", "failed")
+            rows.append((method, f"{side}x{side}", *times, peak, *counts, share, *end))
             if side >= LEAST_SIDE:
-                peak = _get(found, "bytes_per_pixel")
                 checks.append(Check(f"{where}: bytes per pixel", peak, below=300))
-            if side >= LEAST_SIDE and share is not None:
-                what = f"{where}: % of the directed edges with w < {ON_A_JUMP}"
-                checks.append(Check(what, share, at_least=1))
+                if share is not None:
+                    what = f"{where}: % of the directed edges with w < {ON_A_JUMP}"
+                    checks.append(Check(what, share, at_least=1))
             if side == LARGE:
-                seconds, limit = _get(found, "seconds"), MOST_SECONDS[method]
+                limit = MOST_SECONDS[method]
                 checks.append(Check(f"{where}: seconds", seconds, at_most=limit))
         if {SMALL, LARGE} <= set(sizes):
-            growth = _per_pixel(measured[method, LARGE]) / _per_pixel(measured[method, SMALL])
-            what = f"{method}: time per pixel, {LARGE}x{LARGE} over {SMALL}x{SMALL}"
-            checks.append(Check(what, growth, at_most=GROWTH))
+            large, small = (_per_pixel(measured[method, side]) for side in (LARGE, SMALL))
+            checks.append(_growth(f"{method}: time per pixel", large / small))
     return Table(
         "Growing pictures of objects that hide one another",
-        command,
-        (
-            Column("method"),
-            Column("pixels"),
-            Column("seconds", ".2f"),
-            Column("ns per pixel", ",.0f"),
-            Column("over the smallest", ".2f"),
-            Column("bytes per pixel", ".0f"),
-            Column("iterations", ".0f"),
-            Column("cycles per solve", ".1f"),
-            Column(f"w < {ON_A_JUMP}, %", ".2f"),
-            Column("RE, %", ".3f"),
-            Column("outcome"),
+        columns(
+            "method | pixels | seconds:.2f | ns per pixel:,.0f | bytes per pixel:.0f "
+            f"| iterations:.0f | cycles per solve:.1f | w < {ON_A_JUMP}, %:.2f | RE, %:.3f "
+            "| outcome"
         ),
         tuple(rows),
         (
@@ -108,32 +85,33 @@ def time_and_memory(measured: Measured, sizes: Sequence[int], command: str) -> T
     )
 
 
-def cycles(measured: Measured, sizes: Sequence[int], command: str) -> Table:
+def cycles(measured: Measured, sizes: Sequence[int]) -> Table:
     """Cycles from zero, one row for each size."""
     kinds = {"smooth": "Smooth's system", "jumps": f"RayPlane's system in iteration {OUTER}"}
-    rows: list[Row] = [
-        (f"{side}x{side}", *(_get(measured["cycles", side], kind) for kind in kinds))
-        for side in sizes
-    ]
     checks = []
     if {SMALL, LARGE} <= set(sizes):
         for kind, name in kinds.items():
             large, small = (_get(measured["cycles", side], kind) for side in (LARGE, SMALL))
-            what = f"{name}: cycles, {LARGE}x{LARGE} over {SMALL}x{SMALL}"
-            checks.append(Check(what, large / small, at_most=GROWTH))
+            checks.append(_growth(f"{name}: cycles", large / small))
     return Table(
         f"Cycles to {RTOL:g} from zero on the same pictures",
-        command,
-        (Column("pixels"), *(Column(name, ".0f") for name in kinds.values())),
-        tuple(rows),
+        columns(" | ".join(["pixels", *(f"{name}:.0f" for name in kinds.values())])),
+        tuple(
+            (f"{side}x{side}", *(_get(measured["cycles", side], kind) for kind in kinds))
+            for side in sizes
+        ),
         checks=tuple(checks),
     )
+
+
+def _growth(what: str, found: float) -> Check:
+    return Check(f"{what}, {LARGE}x{LARGE} over {SMALL}x{SMALL}", found, at_most=GROWTH)
 
 
 def _work(task: str, *arguments: str) -> dict[str, Any]:
     """Run one task; what it measured, or nothing if it failed, for instance for want of memory."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.scaling_worker", task, *arguments],
+        [sys.executable, "-m", "benchmarks.speed.scaling_worker", task, *arguments],
         check=False,
         stdout=subprocess.PIPE,
         text=True,

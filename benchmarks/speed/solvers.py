@@ -7,14 +7,10 @@ from functools import partial
 from importlib.util import find_spec
 
 import rayrelief
-from benchmarks.pardiso import Pardiso
-from benchmarks.report import Column, Table, progress
-from benchmarks.settings import Settings
-from benchmarks.timing import best_seconds
-from benchmarks.watched import problems_of
-from rayrelief.solvers.base import Solver
-from rayrelief.solvers.direct import Direct
-from rayrelief.solvers.pyamg_solver import PyAMG
+from benchmarks.report import Table, columns, progress
+from benchmarks.speed.pardiso import Pardiso
+from benchmarks.speed.watched import best_seconds, problems_of
+from rayrelief.solvers import Direct, PyAMG, Solver
 from rayrelief.synthetic.crowd import crowd
 from rayrelief.threads import kernel_threads
 
@@ -31,12 +27,7 @@ SOLVERS: tuple[tuple[Solver, str | None], ...] = (  # and the package that each 
 )
 
 
-def tables(settings: Settings) -> Iterator[Table]:
-    """One table."""
-    yield compared(SIDE, settings.command("solvers"))
-
-
-def compared(side: int, command: str) -> Table:
+def tables(side: int = SIDE) -> Iterator[Table]:
     """Prepare and solve one system of the crowd with every solver that is there."""
     progress(f"solvers: the system after {DONE} iterations on {side}x{side} pixels")
     problem = problems_of(crowd(side, side), {DONE + 1})[DONE + 1]
@@ -52,20 +43,10 @@ def compared(side: int, command: str) -> Table:
             seconds = best_seconds(partial(problem.solve, solver))
         measured.append((name, seconds, solution.steps, problem.residual(solution.x)))
     fastest = measured[0][1]  # Multigrid's
-    return Table(
+    yield Table(
         f"Solvers on one system of {problem.size:,} pixels, to {RTOL:g}",
-        command,
-        (
-            Column("solver"),
-            Column("time over Multigrid's", ".2f"),
-            Column("seconds", ".2f"),
-            Column("steps", ",d"),
-            Column("residual", ".1e"),
-        ),
-        tuple(
-            (name, seconds / fastest, seconds, steps, residual)
-            for name, seconds, steps, residual in measured
-        ),
+        columns("solver | time over Multigrid's:.2f | seconds:.2f | steps:,d | residual:.1e"),
+        tuple((name, seconds / fastest, seconds, *rest) for name, seconds, *rest in measured),
         (
             f"A crowd of {side}x{side} pixels after {DONE} outer iterations, from zero, set-up "
             "included. Direct and PyAMG use one thread.",

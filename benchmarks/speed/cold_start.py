@@ -9,8 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from benchmarks.report import Column, Table, progress
-from benchmarks.settings import Settings
+from benchmarks.report import Table, columns, progress
 
 FIRST_SURFACE = """
 import numpy as np, rayrelief
@@ -25,16 +24,11 @@ PROGRAMS = (
 )
 
 
-def tables(settings: Settings) -> Iterator[Table]:
-    """One table."""
-    yield fresh_processes(PROGRAMS, settings.command("cold_start"))
-
-
-def fresh_processes(programs: tuple[tuple[str, str], ...], command: str) -> Table:
+def tables() -> Iterator[Table]:
     """Time programs, each in a process of its own, with one cache that is empty at first."""
     seconds = []
     with tempfile.TemporaryDirectory() as cache:
-        for what, code in programs:
+        for what, code in PROGRAMS:
             progress(f"cold start: {what}")
             began = time.perf_counter()
             subprocess.run(
@@ -43,12 +37,11 @@ def fresh_processes(programs: tuple[tuple[str, str], ...], command: str) -> Tabl
                 env={**os.environ, "NUMBA_CACHE_DIR": cache},
             )
             seconds.append(time.perf_counter() - began)
-    return Table(
+    yield Table(
         "Cold start of a fresh process",
-        command,
-        (Column("what"), Column("seconds", ".2f"), Column("over the first row", ".1f")),
+        columns("what | seconds:.2f | over the first row:.1f"),
         tuple(
             (what, each, each / seconds[0])
-            for (what, _), each in zip(programs, seconds, strict=True)
+            for (what, _), each in zip(PROGRAMS, seconds, strict=True)
         ),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numba
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGES = ("rayrelief", "numpy", "numba", "scipy", "pyamg", "pypardiso")
 
 
@@ -19,31 +19,23 @@ def environment() -> dict[str, str]:
     """What a number depends on, as text by name."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": commit(ROOT) or "not known",
+        "commit": _commit(),
         "python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "threads": str(numba.config.NUMBA_NUM_THREADS),
-        "memory": _memory(),
     }
 
 
-def commit(folder: Path) -> str | None:
-    """Commit of a folder, with a word if files differ from it; None without git."""
+def _commit() -> str:
+    """Commit of the source, with a word if files differ from it."""
+    describe = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty"]
     try:
-        head = _git(folder, "rev-parse", "--short=12", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+        done = subprocess.run(describe, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError):
-        return None
-    return f"{head} with changes" if changed else head
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True
-    )
+        return "not known"
     return done.stdout.strip()
 
 
@@ -63,10 +55,3 @@ def _processor() -> str:
             if name.strip() == "model name":
                 return value.strip()
     return platform.processor() or platform.machine()
-
-
-def _memory() -> str:
-    names = getattr(os, "sysconf_names", {})
-    if "SC_PHYS_PAGES" not in names:
-        return "not known"
-    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"

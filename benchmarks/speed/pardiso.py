@@ -13,7 +13,8 @@ from typing import Any
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.solvers.base import Laplacian, PreparedSolver, Solution
+from rayrelief.operators import Operator
+from rayrelief.solvers import LinearSolution
 from rayrelief.solvers.sparse import Grounded
 
 POSITIVE_DEFINITE = 2  # Pardiso's number for real symmetric positive definite matrices
@@ -23,9 +24,7 @@ POSITIVE_DEFINITE = 2  # Pardiso's number for real symmetric positive definite m
 class Pardiso:
     """Cholesky factorisation, exact to rounding; parts keep the constants they start with."""
 
-    def prepare(
-        self, system: Laplacian, previous: PreparedSolver | None = None
-    ) -> _PreparedPardiso:
+    def prepare(self, operator: Operator) -> _PreparedPardiso:
         """Factorise the matrix."""
         from scipy.sparse import triu
 
@@ -36,7 +35,7 @@ class Pardiso:
                 "the solver Pardiso needs the package pypardiso, which is not installed",
                 remedy="Install it: python -m pip install pypardiso",
             ) from error
-        grounded = Grounded.of(system)
+        grounded = Grounded.of(operator)
         upper = triu(grounded.matrix, format="csr")
         factors = PyPardisoSolver(mtype=POSITIVE_DEFINITE)
         # Otherwise every solver searches the disk for MKL, and that would count as its time.
@@ -55,7 +54,7 @@ class _PreparedPardiso:
     upper: Any
     factors: Any
 
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> Solution:
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
         """Solve for one right-hand side (N,); of start (N,) only the constants count."""
         return self.grounded.solve(self._inverse, rhs, start)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.known_jumps import KnownJumps
-from rayrelief import ConjugateGradient, RayPlane, integrate
+from benchmarks.accuracy.known_jumps import KnownJumps
+from rayrelief import ConjugateGradient, integrate
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import InputError
@@ -47,8 +47,10 @@ def piecewise_scene(seed):
 @given(seed=SEED)
 def test_known_discontinuities_return_the_truth(connectivity, seed):
     camera, normals, depth = piecewise_scene(seed)
-    recipe = RayPlane(connectivity=connectivity, solver=Dense(), max_iterations=1, tolerance=None)
-    result = integrate(normals, camera, method=KnownJumps(recipe, depth))
+    method = KnownJumps(
+        depth=depth, connectivity=connectivity, solver=Dense(), max_iterations=1, tolerance=None
+    )
+    result = integrate(normals, camera, method=method)
     expected = np.log(depth) - np.median(np.log(depth))
     found = np.log(result.depth)
     if connectivity == "diagonal":
@@ -65,8 +67,9 @@ def test_known_discontinuities_return_the_truth(connectivity, seed):
 @given(SEED)
 def test_known_discontinuities_hold_through_the_iterations(seed):
     camera, normals, depth = piecewise_scene(seed)
-    recipe = RayPlane(solver=ConjugateGradient(rtol=1e-12), max_iterations=10, tolerance=None)
-    result = integrate(normals, camera, method=KnownJumps(recipe, depth), on_failure="return")
+    solver = ConjugateGradient(rtol=1e-12)
+    method = KnownJumps(depth=depth, solver=solver, max_iterations=10, tolerance=None)
+    result = integrate(normals, camera, method=method, on_failure="return")
     np.testing.assert_allclose(
         np.log(result.depth), np.log(depth) - np.median(np.log(depth)), atol=1e-8
     )
@@ -78,8 +81,7 @@ def test_known_discontinuities_between_plateaus_stay_finite(rtol):
     scene = gallery.steps(20, 24)
     assert scene.depth is not None
     solver = ConjugateGradient(rtol=rtol)
-    recipe = RayPlane(solver=solver, max_iterations=8, tolerance=None)
-    method = KnownJumps(recipe, scene.depth)
+    method = KnownJumps(depth=scene.depth, solver=solver, max_iterations=8, tolerance=None)
     result = integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
     expected = np.log(scene.depth) - np.median(np.log(scene.depth))
     np.testing.assert_allclose(np.log(result.depth), expected, atol=rtol)
@@ -88,13 +90,13 @@ def test_known_discontinuities_between_plateaus_stay_finite(rtol):
 def test_a_truth_of_another_size_is_refused():
     camera, normals, depth = piecewise_scene(1)
     with pytest.raises(InputError, match=r"\(13, 15\).*\(14, 15\)"):
-        integrate(normals, camera, method=KnownJumps(RayPlane(), depth[1:]))
+        integrate(normals, camera, method=KnownJumps(depth=depth[1:]))
 
 
 def test_a_known_jump_is_still_a_jump():
     depth = np.where(np.arange(12) < 6, 2.0, 3.0) * np.ones((8, 1))
     normals = np.tile([0.0, 0.0, -1.0], (8, 12, 1))
-    method = KnownJumps(RayPlane(max_iterations=2), depth)
+    method = KnownJumps(depth=depth, max_iterations=2)
     result = integrate(normals, Pinhole(60.0, 60.0, 6.0, 4.0), method=method)
     ratio = np.median(result.depth[:, 6:]) / np.median(result.depth[:, :6])
     assert ratio == pytest.approx(1.5, rel=1e-6)

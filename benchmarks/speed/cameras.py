@@ -1,23 +1,20 @@
-"""Rooms seen through every kind of camera: errors where the surface is continuous, and with jumps.
-
-python -m benchmarks cameras
-"""
+"""Rooms seen through every kind of camera: relative errors, and the seam of panoramas."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 import rayrelief
-from benchmarks.report import Check, Column, Table, progress
-from benchmarks.settings import Settings
+from benchmarks.diligent import truth
+from benchmarks.report import Check, Row, Table, columns, progress
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import aligned
-from rayrelief.methods.base import Method
+from rayrelief.methods import Reweighted
 from rayrelief.synthetic.gallery import ellipsoid_inside, room
 from rayrelief.synthetic.surroundings import wavy_relief, wavy_room
 
@@ -68,80 +65,58 @@ class Outcome:
     seam_step: float
 
 
-def tables(settings: Settings) -> Iterator[Table]:
+def tables() -> Iterator[Table]:
     """Continuous rooms with their limits, then the room with furniture."""
-    command = settings.command("cameras")
-    yield continuous(command)
-    yield furnished(command)
+    yield continuous()
+    yield furnished()
 
 
-def continuous(command: str) -> Table:
-    """Inside of an ellipsoid and a wavy room: nothing hides anything."""
-    rows: list[tuple[str | float | None, ...]] = []
+def continuous() -> Table:
+    """Inside of an ellipsoid, a wavy room and a relief: nothing hides anything."""
+    rooms = [
+        (make(HEIGHT, WIDTH, camera), name, limit)
+        for make, limit in ((ellipsoid_inside, ELLIPSOID_LIMIT), (wavy_room, WAVY_LIMIT))
+        for name, camera in cameras().items()
+    ]
+    rows: list[Row] = []
     checks: list[Check] = []
-    scenes: tuple[tuple[Callable[..., rayrelief.Scene], float], ...] = (
-        (ellipsoid_inside, ELLIPSOID_LIMIT),
-        (wavy_room, WAVY_LIMIT),
-    )
-    for make, limit in scenes:
-        for name, camera in cameras().items():
-            progress(f"cameras: {make.__name__}, {name}")
-            scene = make(HEIGHT, WIDTH, camera)
-            found, ignoring = outcome(scene, camera), ignoring_distortion(scene)
-            gain = ignoring / found.mean if ignoring is not None else None
-            rows.append((scene.name, name, found.mean, found.largest, found.seam, ignoring, gain))
-            what = f"{scene.name}, {name}"
-            checks.append(Check(f"{what}: RE in percent", found.mean, below=limit))
-            if camera.wraps(WIDTH):
-                beside = found.seam / found.mean
-                checks.append(
-                    Check(f"{what}: error at the seam over mean", beside, below=SEAM_GAIN)
-                )
-                step = found.seam_step
-                checks.append(
-                    Check(f"{what}: step of the error at the seam", step, below=SEAM_STEP)
-                )
-            if gain is not None:
-                checks.append(Check(f"{what}: gain over no distortion", gain, at_least=LEAST_GAIN))
-    scene = wavy_relief(HEIGHT, WIDTH)
-    found = outcome(scene, scene.camera)
-    rows.append((scene.name, "orthographic", found.mean, found.largest, found.seam, None, None))
-    checks.append(Check("wavy_relief, orthographic: RE in percent", found.mean, below=WAVY_LIMIT))
+    for scene, name, limit in [*rooms, (wavy_relief(HEIGHT, WIDTH), "orthographic", WAVY_LIMIT)]:
+        what = f"{scene.name}, {name}"
+        progress(f"cameras: {what}")
+        found, ignoring = outcome(scene, scene.camera), ignoring_distortion(scene)
+        gain = ignoring / found.mean if ignoring is not None else None
+        rows.append((scene.name, name, found.mean, found.largest, found.seam, ignoring, gain))
+        checks.append(Check(f"{what}: RE in percent", found.mean, below=limit))
+        if scene.camera.wraps(WIDTH):
+            at_seam, ratio = f"{what}: error at the seam", found.seam / found.mean
+            checks.append(Check(f"{at_seam} over mean", ratio, below=SEAM_GAIN))
+            checks.append(Check(f"{at_seam}, step", found.seam_step, below=SEAM_STEP))
+        if gain is not None:
+            checks.append(Check(f"{what}: gain over no distortion", gain, at_least=LEAST_GAIN))
     return Table(
         f"Continuous surroundings, {WIDTH}x{HEIGHT}: relative error in percent",
-        command,
-        (
-            Column("scene"),
-            Column("camera"),
-            Column("RE", ".4f"),
-            Column("largest", ".3f"),
-            Column("next to the seam", ".4f"),
-            Column("RE ignoring the distortion", ".2f"),
-            Column("ratio", ".0f"),
+        columns(
+            "scene | camera | RE:.4f | largest:.3f | next to the seam:.4f "
+            "| RE ignoring the distortion:.2f | ratio:.0f"
         ),
         tuple(rows),
         checks=tuple(checks),
     )
 
 
-def furnished(command: str) -> Table:
+def furnished() -> Table:
     """A room with boxes and spheres that hide one another: reported, without limits."""
-    rows: list[tuple[str | float | None, ...]] = []
+    rows: list[Row] = []
+    methods: tuple[Reweighted, ...] = (rayrelief.RayPlane(), rayrelief.BiNI(), rayrelief.Smooth())
     for name, camera in cameras().items():
         progress(f"cameras: room, {name}")
         scene = room(HEIGHT, WIDTH, camera)
-        methods: tuple[Method, ...] = (rayrelief.RayPlane(), rayrelief.BiNI(), rayrelief.Smooth())
         errors = [outcome(scene, camera, method).mean for method in methods]
         rows.append((name, *errors, ignoring_distortion(scene)))
     return Table(
         f"Room with furniture, {WIDTH}x{HEIGHT}: relative error in percent",
-        command,
-        (
-            Column("camera"),
-            Column("RayPlane", ".2f"),
-            Column("BiNI", ".2f"),
-            Column("Smooth", ".2f"),
-            Column("RayPlane ignoring the distortion", ".2f"),
+        columns(
+            "camera | RayPlane:.2f | BiNI:.2f | Smooth:.2f | RayPlane ignoring the distortion:.2f"
         ),
         tuple(rows),
         notes=("Furniture that touches nothing in view has a depth that no normal map tells.",),
@@ -149,16 +124,16 @@ def furnished(command: str) -> Table:
 
 
 def outcome(
-    scene: rayrelief.Scene, camera: rayrelief.cameras.Camera, method: Method | None = None
+    scene: rayrelief.Scene, camera: rayrelief.cameras.Camera, method: Reweighted | None = None
 ) -> Outcome:
     """Integrate a scene through a camera, which may be a wrong one, and compare distances."""
     result = rayrelief.integrate(
         scene.normals, camera, mask=scene.mask, method=method, on_failure="return"
     )
-    depth, truth = result.distance(), true_distance(scene)
+    depth, true = result.distance(), true_distance(scene)
     # The depth of an orthographic camera has no zero: its errors are compared with the relief.
-    error = aligned(depth, truth, "scale" if camera.central else "shift") - truth
-    error *= 100 / (truth if camera.central else np.ptp(truth))
+    error = aligned(depth, true, "scale" if camera.central else "shift") - true
+    error *= 100 / (true if camera.central else np.ptp(true))
     percent = np.abs(error)
     seam = step = math.nan
     if camera.wraps(WIDTH):
@@ -179,8 +154,6 @@ def ignoring_distortion(scene: rayrelief.Scene) -> float | None:
 
 def true_distance(scene: rayrelief.Scene) -> FloatArray:
     """True distance along the rays of the scene's own camera."""
-    if scene.depth is None:
-        raise SystemExit(f"{scene.name} has no true depth")
     rays = scene.camera.rays(*scene.mask.shape)
-    distance: FloatArray = scene.depth * np.linalg.norm(rays, axis=-1)
+    distance: FloatArray = truth(scene) * np.linalg.norm(rays, axis=-1)
     return distance

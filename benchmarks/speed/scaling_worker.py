@@ -1,7 +1,7 @@
-"""One measurement of ``benchmarks.scaling`` in a process of its own, so that its memory is its own.
+"""One measurement of ``scaling`` in a process of its own, so that its memory is its own.
 
-python -m benchmarks.scaling_worker render FOLDER SIDE
-python -m benchmarks.scaling_worker {RayPlane,Smooth,cycles} FOLDER
+python -m benchmarks.speed.scaling_worker render FOLDER SIDE
+python -m benchmarks.speed.scaling_worker {RayPlane,Smooth,cycles} FOLDER
 
 A measurement is printed as one line of JSON.
 """
@@ -18,13 +18,12 @@ import numpy as np
 
 import rayrelief
 from benchmarks.diligent import truth
-from benchmarks.watched import problems_of
-from rayrelief.cameras.calibration import read_camera, write_camera
+from benchmarks.speed.watched import integrated, problems_of
 from rayrelief.evaluation.metrics import depth_errors
-from rayrelief.methods.base import Method
+from rayrelief.methods import Reweighted
 from rayrelief.synthetic.crowd import crowd
 
-METHODS: dict[str, Method] = {"RayPlane": rayrelief.RayPlane(), "Smooth": rayrelief.Smooth()}
+METHODS: dict[str, Reweighted] = {"RayPlane": rayrelief.RayPlane(), "Smooth": rayrelief.Smooth()}
 STATUS = Path("/proc/self/status")
 WARM_UP_SIDE = 96
 ON_A_JUMP = 0.05  # weights below this
@@ -38,23 +37,23 @@ def render(folder: Path, side: int) -> None:
     np.save(folder / "normals.npy", scene.normals.astype(np.float32))
     np.save(folder / "mask.npy", scene.mask)
     np.save(folder / "depth.npy", truth(scene))
-    write_camera(folder / "camera.json", scene.camera)
+    rayrelief.cameras.write_camera(folder / "camera.json", scene.camera)
 
 
 def read(folder: Path) -> rayrelief.Scene:
     """What was rendered, without the truth."""
     normals, mask = np.load(folder / "normals.npy"), np.load(folder / "mask.npy")
-    return rayrelief.Scene(normals, mask, read_camera(folder / "camera.json"))
+    return rayrelief.Scene(normals, mask, rayrelief.read_camera(folder / "camera.json"))
 
 
-def measure(folder: Path, method: Method) -> dict[str, Any]:
+def measure(folder: Path, method: Reweighted) -> dict[str, Any]:
     """Time and memory of one integration, and what came of it."""
     small = crowd(WARM_UP_SIDE, WARM_UP_SIDE)  # has the kernels compiled or loaded
-    _integrate(rayrelief.Scene(small.normals.astype(np.float32), small.mask, small.camera), method)
+    integrated(rayrelief.Scene(small.normals.astype(np.float32), small.mask, small.camera), method)
     scene = read(folder)
     before = memory("VmRSS")
     began = time.perf_counter()
-    result = _integrate(scene, method)
+    result = integrated(scene, method)
     seconds = time.perf_counter() - began
     peak = memory("VmHWM")
     # What follows takes memory of its own.
@@ -76,7 +75,7 @@ def measure(folder: Path, method: Method) -> dict[str, Any]:
 def cycles_from_zero(folder: Path) -> dict[str, float]:
     """Cycles to RTOL from zero: on the system of Smooth, and on one that has weights and jumps."""
     scene = read(folder)
-    smooth = _integrate(scene, rayrelief.Smooth(solver=rayrelief.Multigrid(RTOL)))
+    smooth = integrated(scene, rayrelief.Smooth(solver=rayrelief.Multigrid(RTOL)))
     solution = problems_of(scene, {OUTER})[OUTER].solve(rayrelief.Multigrid(RTOL))
     if not (smooth.status.ok and solution.converged):
         raise SystemExit(f"{folder}: no convergence to {RTOL}")
@@ -90,12 +89,6 @@ def memory(name: str) -> int:
     """
     lines = STATUS.read_text(encoding="ascii").splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
-
-
-def _integrate(scene: rayrelief.Scene, method: Method) -> rayrelief.Integration:
-    return rayrelief.integrate(
-        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
-    )
 
 
 def main(task: str, folder: Path, *side: str) -> None:
