@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from rayrelief.errors import InputError
 from rayrelief.graph import STEPS, STRIP, Connectivity, pixel_graph
@@ -327,3 +329,18 @@ def test_a_graph_that_wraps_joins_the_last_column_with_the_first(connectivity, m
         np.testing.assert_array_equal(graph.neighbours[d ^ 1, b], a)
     without, _ = graph.without(np.zeros(graph.exists.shape, dtype=bool))
     assert without.wraps
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), connectivity=st.sampled_from([4, "diagonal", 8]))
+def test_parts_are_what_scipy_finds(seed, connectivity):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(rng.random((9, 11)) < 0.8, connectivity)
+    joined = rng.random(graph.neighbours.shape) < 0.3
+    pairs = [(a[joined[d, a]], b[joined[d, a]]) for d, a, b in graph.edges()]
+    rows, columns = (np.concatenate(ends) for ends in zip(*pairs, strict=True))
+    matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=(graph.size, graph.size))
+    count, expected = connected_components(matrix, directed=False)
+    labels = graph.parts(joined)
+    assert len(np.unique(labels)) == count
+    assert len(np.unique(np.stack((labels, expected)), axis=1).T) == count, "the same partition"

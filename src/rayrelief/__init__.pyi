@@ -27,6 +27,7 @@ from .methods.recipes import RayPlane as RayPlane
 from .methods.recipes import Smooth as Smooth
 from .operators import Operator as Operator
 from .preprocess import Preprocessing as Preprocessing
+from .problem import Anchors as Anchors
 from .problem import Problem as Problem
 from .result import Integration as Integration
 from .scene import Scene as Scene

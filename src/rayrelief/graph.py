@@ -124,6 +124,20 @@ class PixelGraph:
         graph, order = _sorted_by_component(self.shape, self.steps, self.pixels, neighbours)
         return replace(graph, wraps=self.wraps), order
 
+    def parts(self, joined: BoolArray) -> Int32Array:
+        """Label (N,) of the part that each node is in if only these edges (D, N) join nodes.
+
+        An edge joins if either of its directions does; parts are numbered by their first nodes.
+        """
+        nodes = np.arange(self.size, dtype=np.uint32)
+        neighbours = np.empty_like(self.neighbours)
+        for d, there in enumerate(self.neighbours):
+            joins = joined[d] | np.take(joined[d ^ 1], there)
+            neighbours[d] = np.where(joins, there, nodes)
+        labels = np.empty(self.size, dtype=np.int32)
+        _label_components(neighbours, labels)
+        return labels
+
 
 def pixel_graph(
     mask: BoolArray, connectivity: Connectivity = 4, *, wraps: bool = False

@@ -52,13 +52,14 @@ class Law(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FixedWeights:
-    """Weights (D, N) that do not depend on the surface; an edge of weight 0 is a cut."""
+    """Weights (D, N), or one for all, that do not depend on the surface; 0 is a cut."""
 
-    weights: FloatArray
+    weights: FloatArray | float
 
     def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
         """Return these weights, and the equations' own offsets."""
-        return EdgeTerms(self.weights, equations.offset)
+        weights = np.broadcast_to(np.asarray(self.weights, np.float64), equations.offset.shape)
+        return EdgeTerms(weights, equations.offset)
 
     def from_flat(self) -> FixedWeights:
         """Return the same law."""
