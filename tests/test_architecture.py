@@ -104,5 +104,10 @@ def test_only_the_command_line_prints(path):
             assert node.func.id != "print", f"line {node.lineno} prints"
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_module_is_longer_than_three_hundred_lines(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
 def test_nothing_is_called_utils():
     assert not [path for path in ROOT.rglob("*") if path.stem in ("utils", "util", "helpers")]

@@ -350,7 +350,7 @@ def test_blocks_of_rows_leave_no_trace(seed, block, density, dtype):
     normals[usable], rays[usable] = (0.0, 0.0, -1.0), (0.0, 0.0, 1.0)
     whole = prepare_normals(normals.astype(dtype), mask, rays, KEEP)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preprocess, "BLOCK", block)
+        patch.setattr(preprocess, "PIXELS_AT_A_TIME", block)
         parts = prepare_normals(normals.astype(dtype), mask, rays, KEEP)
     np.testing.assert_allclose(parts[0], whole[0], rtol=1e-15)
     np.testing.assert_array_equal(parts[1], whole[1])

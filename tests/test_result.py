@@ -61,7 +61,7 @@ def test_smallest_and_largest_leave_out_missing_edges():
 def test_maps_of_edges_do_not_depend_on_the_blocks(monkeypatch, camera, connectivity):
     result = crowded(RayPlane(max_iterations=3, connectivity=connectivity), camera, side=24)
     whole = edge_maps(result)
-    monkeypatch.setattr(edge_equations, "BLOCK", 7)
+    monkeypatch.setattr(edge_equations, "NODES_AT_A_TIME", 7)
     for values, expected in zip(edge_maps(replace(result)), whole, strict=True):
         np.testing.assert_array_equal(values, expected)
 

@@ -155,7 +155,7 @@ def test_the_mean_angle_does_not_depend_on_the_blocks(seed, count, block):
     first[rng.random(count) < 0.2] = np.nan
     whole = mean_angle(first, second)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(surface, "BLOCK", block)
+        patch.setattr(surface, "VECTORS_AT_A_TIME", block)
         np.testing.assert_array_equal(mean_angle(first, second), whole)
     cosine = np.sum(first * second, axis=1) / np.linalg.norm(first, axis=1)
     angles = np.degrees(np.arccos(cosine / np.linalg.norm(second, axis=1)))

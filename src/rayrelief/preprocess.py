@@ -20,7 +20,7 @@ FacingAway = Literal["keep", "average", "drop"]
 WARN_FRACTION = 0.01  # facing away: more than this is worth a warning
 ERROR_FRACTION = 0.20  # and more than this is the wrong axes
 CANCELLED = 1e-6  # a sum of unit normals this short has no direction
-BLOCK = 1 << 13  # pixels looked at together: their vectors stay in the cache
+PIXELS_AT_A_TIME = 1 << 13  # pixels looked at together: their vectors stay in the cache
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def prepare_normals(
 
 def _pixel_blocks(mask: BoolArray) -> Iterator[tuple[slice, PixelArray | slice]]:
     """Rows of an image (H, W) that a mask has pixels in, and which of their pixels it has."""
-    height = max(1, BLOCK // mask.shape[1])
+    height = max(1, PIXELS_AT_A_TIME // mask.shape[1])
     for start in range(0, mask.shape[0], height):
         rows = slice(start, start + height)
         pixels = np.flatnonzero(mask[rows])

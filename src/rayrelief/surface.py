@@ -15,7 +15,7 @@ from rayrelief.mesh import Mesh
 
 Faces = npt.NDArray[np.int32]
 
-BLOCK = 1 << 13  # vectors compared at a time: they stay in the cache
+VECTORS_AT_A_TIME = 1 << 13  # vectors compared at a time: they stay in the cache
 
 # The four triangles of a 2x2 block of pixels, each leaving out one corner (row-major: 0 1 / 2 3),
 # counter-clockwise seen from the camera, with the two sides of the block (0 top, 1 bottom, 2 left,
@@ -75,8 +75,8 @@ def mean_angle(first: FloatArray, second: FloatArray) -> float:
     """Mean angle in degrees between unit vectors (..., 3), over those where both are finite."""
     first, second = first.reshape(-1, 3), second.reshape(-1, 3)
     angle = np.empty(len(first))
-    for start in range(0, len(angle), BLOCK):
-        rows = slice(start, start + BLOCK)
+    for start in range(0, len(angle), VECTORS_AT_A_TIME):
+        rows = slice(start, start + VECTORS_AT_A_TIME)
         across = np.cross(first[rows], second[rows])
         # atan2 keeps its accuracy near 0 and 180 degrees, where arccos loses half of the digits.
         angle[rows] = np.arctan2(np.sqrt(dot(across, across)), dot(first[rows], second[rows]))

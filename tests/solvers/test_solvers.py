@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.operators import Operator
-from rayrelief.solvers.conjugate_gradient import BLOCK, ConjugateGradient
+from rayrelief.solvers.conjugate_gradient import NODES_PER_BLOCK, ConjugateGradient
 from rayrelief.solvers.dense import Dense
 from rayrelief.solvers.direct import Direct
 from rayrelief.solvers.multigrid import Multigrid
@@ -36,7 +36,7 @@ CONNECTIVITY = st.sampled_from([4, "diagonal", 8])
 # Components of at most one block are solved side by side, larger ones block by block.
 MASKS = {
     "below one block": np.ones((20, 31), dtype=bool),
-    "one block": np.ones((32, BLOCK // 32), dtype=bool),
+    "one block": np.ones((32, NODES_PER_BLOCK // 32), dtype=bool),
     "above one block": np.ones((46, 47), dtype=bool),
     "above and below": np.tile(np.arange(80) % 47 != 46, (46, 1)),
 }

@@ -21,7 +21,7 @@ from rayrelief.solvers.base import LinearSolution, PreparedSolver, Solver, Updat
 from rayrelief.solvers.kernels import FUSED
 from rayrelief.threads import is_thread_count, kernel_threads
 
-NODES = 512  # of a block
+NODES_PER_BLOCK = 512  # of a block
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,14 @@ def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> No
     what it says.
     """
     nodes = len(rhs)
-    blocks = (nodes + NODES - 1) // NODES
+    blocks = (nodes + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK
     towards, c_there, c_back = neighbours[0], conductance[0], conductance[1]
     f_there, f_back = flux[0], flux[1]
     for block in prange(blocks):
-        lo, hi = np.uint64(block * NODES), np.uint64(min((block + 1) * NODES, nodes))
+        lo, hi = (
+            np.uint64(block * NODES_PER_BLOCK),
+            np.uint64(min((block + 1) * NODES_PER_BLOCK, nodes)),
+        )
         for a in range(lo, hi):
             b = towards[a]
             if b != a:  # else a missing edge: its opposite slot may be a real one
@@ -167,7 +170,7 @@ def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> No
                 c_there[a], c_back[b] = both, both
                 f_there[a], f_back[b] = net, -net
     for block in prange(blocks):
-        first, end = block * NODES, min((block + 1) * NODES, nodes)
+        first, end = block * NODES_PER_BLOCK, min((block + 1) * NODES_PER_BLOCK, nodes)
         total, there, back = rhs[first:end], f_there[first:end], f_back[first:end]
         for i in range(end - first):
             total[i] += there[i] + back[i]

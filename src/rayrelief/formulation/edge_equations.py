@@ -17,7 +17,9 @@ from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import IndexArray, PixelGraph
 
 COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
-BLOCK = 1 << 13  # nodes whose edges are evaluated at a time: their vectors stay in the cache
+NODES_AT_A_TIME = (
+    1 << 13
+)  # nodes whose edges are evaluated at a time: their vectors stay in the cache
 
 Unknown = Literal["log-depth", "depth"]
 _Terms = TypeVar("_Terms", FloatArray, SingleArray)
@@ -110,8 +112,8 @@ def edge_blocks(graph: PixelGraph, normals: FloatArray, rays: FloatArray) -> Ite
 
 def node_blocks(graph: PixelGraph) -> Iterator[tuple[slice, IndexArray]]:
     """Blocks of consecutive nodes, as a slice and as numbers."""
-    for start in range(0, graph.size, BLOCK):
-        nodes = slice(start, min(start + BLOCK, graph.size))
+    for start in range(0, graph.size, NODES_AT_A_TIME):
+        nodes = slice(start, min(start + NODES_AT_A_TIME, graph.size))
         yield nodes, np.arange(nodes.start, nodes.stop, dtype=np.uint32)
 
 

@@ -14,7 +14,7 @@ from rayrelief.laws.base import EdgeTerms
 from rayrelief.laws.elementary import exp, log
 from rayrelief.solvers.kernels import FUSED
 
-NODES = 512  # of a block; the partial energies of the blocks are added in order
+NODES_PER_BLOCK = 512  # of a block; the partial energies of the blocks are added in order
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Bilateral:
 
         Returns the energy of each block of nodes, without storing any terms.
         """
-        energies = np.empty((x.size + NODES - 1) // NODES)
+        energies = np.empty((x.size + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK)
         _weighted_edges(
             equations.graph.neighbours[pair],
             equations.offset[pair],
@@ -144,9 +144,9 @@ def _edge_terms(
     target: Any,
 ) -> None:
     nodes = len(x)
-    for block in prange((nodes + NODES - 1) // NODES):
-        lo = block * NODES
-        hi = min(lo + NODES, nodes)
+    for block in prange((nodes + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK):
+        lo = block * NODES_PER_BLOCK
+        hi = min(lo + NODES_PER_BLOCK, nodes)
         differences = np.empty((len(offset), hi - lo))
         settings = (k, jumps, q, rho, logarithmic)
         _terms_of_block(
@@ -184,8 +184,8 @@ def _weighted_edges(
     """w gamma^2 and w gamma^2 target of each directed edge; the energy of each block."""
     directions, nodes = offset.shape
     for block in prange(len(energies)):
-        lo = block * NODES
-        hi = min(lo + NODES, nodes)
+        lo = block * NODES_PER_BLOCK
+        hi = min(lo + NODES_PER_BLOCK, nodes)
         shape = (directions, hi - lo)
         differences, weights = np.empty(shape), np.empty(shape)
         beta, target = np.empty(shape), np.empty(shape)

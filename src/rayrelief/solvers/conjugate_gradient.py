@@ -20,7 +20,7 @@ from rayrelief.solvers.base import LinearSolution, check_limits
 from rayrelief.solvers.kernels import dot, flow, residual_limits
 
 PORTION = 40_000_000  # nodes times steps of one call
-BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
+NODES_PER_BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ class _PreparedConjugateGradient:
         steps = np.zeros(graph.component_count, dtype=np.int64)
         converged = np.zeros(graph.component_count, dtype=np.bool_)
         sizes = np.diff(graph.starts)
-        first_small = int(np.searchsorted(-sizes, -BLOCK))  # components are sorted by size
+        first_small = int(
+            np.searchsorted(-sizes, -NODES_PER_BLOCK)
+        )  # components are sorted by size
         matrix = (
             *(graph.neighbours, self.operator.conductance, self.operator.anchors),
             self.inverse_diagonal,
@@ -140,29 +142,29 @@ def _solve_by_blocks(
     rz: float,
 ) -> Any:
     """Begin (rr < 0) or go on; returns the steps done, r.r and r.z."""
-    blocks = (stop - start + BLOCK - 1) // BLOCK
+    blocks = (stop - start + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK
     partial = np.empty((blocks, 2))
     if rr < 0:
         for k in prange(blocks):
-            lo = start + k * BLOCK
-            hi = min(lo + BLOCK, stop)
+            lo = start + k * NODES_PER_BLOCK
+            hi = min(lo + NODES_PER_BLOCK, stop)
             partial[k] = _begin(neighbours, conductance, anchors, inverse, rhs, x, r, p, lo, hi)
         rr, rz = _ordered_sum(partial)
     steps = 0
     while rr > limit and steps < max_steps:
         for k in prange(blocks):
-            lo = start + k * BLOCK
-            hi = min(lo + BLOCK, stop)
+            lo = start + k * NODES_PER_BLOCK
+            hi = min(lo + NODES_PER_BLOCK, stop)
             partial[k, 0] = _multiply(neighbours, conductance, anchors, p, q, lo, hi)
         step = rz / _ordered_sum(partial)[0]
         for k in prange(blocks):
-            lo = start + k * BLOCK
-            hi = min(lo + BLOCK, stop)
+            lo = start + k * NODES_PER_BLOCK
+            hi = min(lo + NODES_PER_BLOCK, stop)
             partial[k] = _advance(step, inverse, x, r, p, q, lo, hi)
         rr, new_rz = _ordered_sum(partial)
         for k in prange(blocks):
-            lo = start + k * BLOCK
-            hi = min(lo + BLOCK, stop)
+            lo = start + k * NODES_PER_BLOCK
+            hi = min(lo + NODES_PER_BLOCK, stop)
             _turn(new_rz / rz, p, q, lo, hi)
         rz = new_rz
         steps += 1

@@ -19,7 +19,9 @@ from rayrelief.solvers.multigrid.rows import Rows
 # An edge is strong if no edge at either end is more than so many times stronger. Asking one end
 # only lets aggregates cross discontinuities: three to five times the cycles.
 STRENGTH = 0.1
-BLOCK = 16384  # nodes; a good part of a strip, since aggregates are grown within one block
+NODES_PER_BLOCK = (
+    16384  # nodes; a good part of a strip, since aggregates are grown within one block
+)
 MAX_BLOCKS = 64
 STALLED = 0.8  # aggregates per node, from which on a level hardly shrinks
 FREE = 0xFFFFFFFF
@@ -50,7 +52,7 @@ def aggregate(rows: Rows) -> Aggregates:
     A node without any strong edge hangs on its strongest neighbour: next to nothing joins it, so
     that its own equation gives its value as soon as the neighbour's is right.
     """
-    blocks = min(MAX_BLOCKS, max(1, rows.size // BLOCK))
+    blocks = min(MAX_BLOCKS, max(1, rows.size // NODES_PER_BLOCK))
     aggregates = _aggregate(rows, blocks)
     # Pairs that a block boundary parts do not find each other: look at all nodes at once where
     # little else is left.

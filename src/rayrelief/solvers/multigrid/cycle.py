@@ -24,7 +24,7 @@ DAMPING = 0.9
 # A coarse node joined by less than this fraction of the diagonals that it stands for keeps its
 # constant: its equation is nothing but rounding errors, and following it leads far away.
 NEGLIGIBLE = 1e-12
-BLOCK = 1024  # rows
+ROWS_PER_BLOCK = 1024  # rows
 SERIAL = 16384  # rows; fewer do not pay for waking another thread
 
 
@@ -117,20 +117,20 @@ def _cycle(
             _jacobi_from_zero(inverse, rhs, guess, lo, hi)
             _residual(rows, rhs, guess, x, lo, hi)
         else:
-            blocks = (hi - lo + BLOCK - 1) // BLOCK
+            blocks = (hi - lo + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK
             for k in prange(blocks):
-                first = lo + k * BLOCK
-                _jacobi_from_zero(inverse, rhs, guess, first, min(first + BLOCK, hi))
+                first = lo + k * ROWS_PER_BLOCK
+                _jacobi_from_zero(inverse, rhs, guess, first, min(first + ROWS_PER_BLOCK, hi))
             for k in prange(blocks):
-                first = lo + k * BLOCK
-                _residual(rows, rhs, guess, x, first, min(first + BLOCK, hi))
+                first = lo + k * ROWS_PER_BLOCK
+                _residual(rows, rhs, guess, x, first, min(first + ROWS_PER_BLOCK, hi))
         lo, hi = hi, bounds[level + 2]
         if hi - lo <= SERIAL:
             _gather((down_start, down_column, down_weight), x, rhs, lo, hi, False)
         else:
-            for k in prange((hi - lo + BLOCK - 1) // BLOCK):
-                first = lo + k * BLOCK
-                last_row = min(first + BLOCK, hi)
+            for k in prange((hi - lo + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+                first = lo + k * ROWS_PER_BLOCK
+                last_row = min(first + ROWS_PER_BLOCK, hi)
                 _gather((down_start, down_column, down_weight), x, rhs, first, last_row, False)
     _jacobi_from_zero(inverse, rhs, x, bounds[last], bounds[last + 1])
     for level in range(last - 1, -1, -1):
@@ -139,15 +139,20 @@ def _cycle(
             _gather((up_start, up_column, up_weight), x, guess, lo, hi, True)
             _jacobi(rows, inverse, rhs, guess, x, lo, hi)
         else:
-            blocks = (hi - lo + BLOCK - 1) // BLOCK
+            blocks = (hi - lo + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK
             for k in prange(blocks):
-                first = lo + k * BLOCK
+                first = lo + k * ROWS_PER_BLOCK
                 _gather(
-                    (up_start, up_column, up_weight), x, guess, first, min(first + BLOCK, hi), True
+                    (up_start, up_column, up_weight),
+                    x,
+                    guess,
+                    first,
+                    min(first + ROWS_PER_BLOCK, hi),
+                    True,
                 )
             for k in prange(blocks):
-                first = lo + k * BLOCK
-                _jacobi(rows, inverse, rhs, guess, x, first, min(first + BLOCK, hi))
+                first = lo + k * ROWS_PER_BLOCK
+                _jacobi(rows, inverse, rhs, guess, x, first, min(first + ROWS_PER_BLOCK, hi))
 
 
 @njit(inline="always")
@@ -203,5 +208,12 @@ def transfer(
     start: Any, column: Any, weight: Any, source: Any, target: Any, size: int, add: bool
 ) -> None:
     """Restrict to, or add the interpolation to, the first ``size`` values of the target."""
-    for k in prange((size + BLOCK - 1) // BLOCK):
-        _gather((start, column, weight), source, target, k * BLOCK, min((k + 1) * BLOCK, size), add)
+    for k in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        _gather(
+            (start, column, weight),
+            source,
+            target,
+            k * ROWS_PER_BLOCK,
+            min((k + 1) * ROWS_PER_BLOCK, size),
+            add,
+        )

@@ -17,7 +17,7 @@ from rayrelief.solvers.multigrid.rows import Rows
 from rayrelief.threads import at_most
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
-BLOCK = 512  # rows
+ROWS_PER_BLOCK = 512  # rows
 CAPACITY = 24  # entries of a coarse row: enough nearly always, since rows have 9 to 13 on average
 MOST_THREADS = 4  # of a product: each takes five bytes a node
 PART = 1 << 16  # rows that are filled at a time
@@ -131,8 +131,8 @@ def _interpolate(
 ) -> None:
     """Aggregates and their weights in each row from ``begin`` on, and how many there are."""
     size, total = len(of_node), len(row_column)
-    for block in prange((len(count) + BLOCK - 1) // BLOCK):
-        for n in range(block * BLOCK, min((block + 1) * BLOCK, len(count))):
+    for block in prange((len(count) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        for n in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, len(count))):
             i = begin + n
             first, end, step = entries(row_start, i, size, total)
             found, share = column[n], weight[n]
@@ -202,10 +202,10 @@ def _multiply(
     """
     size, capacity = column.shape
     fine, total = len(up_start) - 1, len(row_column)
-    for block in prange((size + BLOCK - 1) // BLOCK):
+    for block in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
         near_place, place = fine_place[get_thread_id()], coarse_place[get_thread_id()]
         near, flow = np.empty(64, dtype=np.uint32), np.empty(64)
-        for n in range(block * BLOCK, min((block + 1) * BLOCK, size)):
+        for n in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, size)):
             J, nears = begin + n, 0
             for member in range(np.uint64(down_start[J]), np.uint64(down_start[J + 1])):
                 i, share = down_column[member], np.float64(down_weight[member])
@@ -269,8 +269,8 @@ def _longer(array: Any, used: int, length: int) -> Any:
 def _pack(column: Any, value: Any, start: Any, packed_column: Any, packed_value: Any) -> None:
     """Leave out the room that rows did not use."""
     size = len(column)
-    for block in prange((size + BLOCK - 1) // BLOCK):
-        for i in range(block * BLOCK, min((block + 1) * BLOCK, size)):
+    for block in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        for i in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, size)):
             lo, hi = start[i], start[i + 1]
             packed_column[lo:hi] = column[i, : hi - lo]
             packed_value[lo:hi] = value[i, : hi - lo]
