@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 
+from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.graph import STEPS, STRIP, Connectivity, pixel_graph
 from reference.random_maps import random_mask
@@ -120,7 +121,6 @@ def assert_well_formed(graph):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_edges_come_in_opposite_pairs(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -130,7 +130,6 @@ def test_edges_come_in_opposite_pairs(connectivity, mask):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_every_pair_of_neighbouring_pixels_is_an_edge(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -143,7 +142,6 @@ def test_every_pair_of_neighbouring_pixels_is_an_edge(connectivity, mask):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_components_are_those_of_a_flood_fill(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -153,7 +151,6 @@ def test_components_are_those_of_a_flood_fill(connectivity, mask):
 
 
 @pytest.mark.parametrize("connectivity", [4, 8])
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_components_are_those_of_scipy(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -187,7 +184,6 @@ def test_a_winding_path_is_one_component(name):
     assert graph.exists.sum() == 2 * (graph.size - 1), "a path and a comb are trees"
 
 
-@settings(max_examples=60, deadline=None)
 @given(MASKS, st.sampled_from(CONNECTIVITIES), SEED)
 def test_images_survive_the_round_trip(mask, connectivity, seed):
     graph = pixel_graph(mask, connectivity)
@@ -209,7 +205,6 @@ def test_scatter_keeps_the_dtype_and_takes_a_fill():
     assert (labels[~SHAPES["chessboard"]] == -1).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(MASKS, st.sampled_from(CONNECTIVITIES), SEED, st.floats(0, 1))
 def test_without_leaves_out_both_directions_and_nothing_else(mask, connectivity, seed, fraction):
     graph = pixel_graph(mask, connectivity)
@@ -242,7 +237,7 @@ def test_unknown_connectivity_is_refused():
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=8, deadline=None)
+@fewer_examples(6)
 @given(seed=SEED, density=st.floats(0.3, 0.8))
 def test_components_of_a_labyrinth(connectivity, seed, density):
     # Around the percolation threshold the parts are as winding as they get.
@@ -307,7 +302,6 @@ def test_images_wider_than_a_strip(width, density):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_a_graph_that_wraps_joins_the_last_column_with_the_first(connectivity, mask):
     graph = pixel_graph(mask, connectivity, wraps=True)

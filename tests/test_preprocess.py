@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief import preprocess
 from rayrelief.conventions import AXIS_SIGNS, from_opencv
 from rayrelief.errors import InputError, IntegrationWarning
@@ -55,7 +56,6 @@ def average_by_hand(normals, rays, good, pixel, width):
     return None
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED)
 def test_missing_normals_and_rays_leave_the_mask_and_are_counted(seed):
     normals, mask, rays, rng = random_map(seed)
@@ -84,7 +84,7 @@ def test_missing_normals_and_rays_leave_the_mask_and_are_counted(seed):
     np.testing.assert_allclose(unit[inside], normals[inside], rtol=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(SEED)
 def test_normals_of_any_length_become_unit_vectors(seed):
     normals, mask, rays, rng = random_map(seed)
@@ -127,7 +127,6 @@ def test_inputs_of_any_form_are_not_modified(options, form):
     np.testing.assert_allclose(unit, expected, atol=1e-6 if form == "float32" else 0)
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEED, st.floats(0.0, 0.6))
 def test_keep_leaves_them_and_drop_takes_them_out(seed, fraction):
     normals, mask, rays, _ = random_map(seed, away=fraction)
@@ -150,7 +149,6 @@ def test_normals_at_a_right_angle_cannot_be_seen():
     assert prepare_normals(normals, mask, rays, KEEP)[2].facing_away == 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.floats(0.0, 0.95), st.sampled_from([3, 5]), st.floats(0.2, 1.5))
 def test_averages_are_those_of_a_plain_loop(seed, fraction, width, spread):
     normals, mask, rays, _ = random_map(seed, away=fraction, spread=spread)
@@ -205,7 +203,6 @@ def test_the_window_grows_until_the_mean_faces_the_camera():
     np.testing.assert_allclose(unit[0, 2], mean / np.linalg.norm(mean), atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.floats(0.1, 0.9), st.sampled_from([3, 5, 7]), st.floats(0.0, 0.3))
 def test_the_outlier_rule_is_that_of_a_plain_loop(seed, ratio, width, fraction):
     normals, mask, rays, _ = random_map(seed, away=fraction, spread=1.6)
@@ -338,7 +335,6 @@ def test_only_the_direction_of_a_normal_counts(scale):
     np.testing.assert_allclose(unit, normals / np.linalg.norm(normals[0, 0]), rtol=1e-14)
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEED, st.integers(1, 60), st.floats(0.05, 1.1), st.sampled_from([np.float32, np.float64]))
 def test_blocks_of_rows_leave_no_trace(seed, block, density, dtype):
     normals, _, rays, rng = random_map(seed, away=0.1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.oracles import points_in_front
@@ -39,7 +39,6 @@ def lens_axis(alpha: float, beta: float) -> FloatArray:
     )
 
 
-@settings(deadline=None)
 @given(
     SEEDS,
     st.floats(-0.2, 0.2),

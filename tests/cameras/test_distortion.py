@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.cameras.distortion import LensDistortion, RationalDistortion
 from rayrelief.cameras.plane_inverse import Distorted, invert
 from rayrelief.conventions import BoolArray, FloatArray
@@ -75,7 +76,7 @@ def test_jacobian_is_the_derivative(lens: LensDistortion, seed: int) -> None:
     np.testing.assert_allclose(here.determinant, np.linalg.det(jacobian), rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(LENSES, SEED)
 def test_the_branch_ends_where_the_jacobian_first_vanishes(lens: LensDistortion, seed: int) -> None:
     x, y = random_points(seed, 2, 200)
@@ -84,7 +85,7 @@ def test_the_branch_ends_where_the_jacobian_first_vanishes(lens: LensDistortion,
     assert np.mean(lens.on_branch(x, y) != expected) <= 0.005
 
 
-@settings(max_examples=6, deadline=None)
+@fewer_examples(8)
 @given(st.sampled_from([FOLDED, TWISTED, PRISM]), SEED)
 def test_the_branch_is_exact_where_it_depends_on_the_direction(
     lens: LensDistortion, seed: int
@@ -103,7 +104,7 @@ def test_the_branch_is_exact_where_it_depends_on_the_direction(
     assert outside.sum() > 100
 
 
-@settings(max_examples=15, deadline=None)
+@fewer_examples(3)
 @given(st.floats(-0.6, -0.2), SMALL, SMALL, SMALL, SMALL)
 def test_every_direction_folds_where_its_determinant_vanishes(
     k1: float, p1: float, p2: float, s1: float, s4: float
@@ -132,7 +133,7 @@ def test_the_critical_radius_matches_brute_force_along_a_radial_profile() -> Non
     assert lens.reach == pytest.approx(profile.max(), rel=1e-8)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(LENSES, SEED)
 def test_no_point_of_the_branch_is_distorted_beyond_the_reach(
     lens: LensDistortion, seed: int
@@ -148,7 +149,7 @@ def test_a_pole_of_the_radial_factor_ends_the_branch() -> None:
     assert lens.distort(x, np.zeros(1)).x == pytest.approx(1e6)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(LENSES, SEED)
 def test_what_is_distorted_on_the_branch_comes_back(lens: LensDistortion, seed: int) -> None:
     x, y = random_points(seed, 2.5, 1000)
@@ -169,7 +170,7 @@ def test_what_is_distorted_on_the_branch_comes_back(lens: LensDistortion, seed: 
     ],
     ids=["stretched", "behind a fold"],
 )
-@settings(max_examples=10, deadline=None)
+@fewer_examples(5)
 @given(seed=SEED)
 def test_far_points_come_back_from_where_other_directions_are_folded(
     lens: LensDistortion, radius: float, seed: int

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.evaluation.metrics import aligned, depth_errors, error_map
 
@@ -98,7 +99,7 @@ def test_unit_of_the_truth_is_that_of_made_alone(seed, unit):
     assert scaled.era == pytest.approx(errors.era, rel=1e-9, abs=1e-11)
 
 
-@settings(max_examples=20)
+@fewer_examples(2)
 @given(SEEDS, st.sampled_from(["scale", "shift"]))
 def test_pixels_without_both_do_not_matter(seed, alignment):
     depth, truth = random_maps(seed)

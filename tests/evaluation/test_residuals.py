@@ -7,9 +7,10 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
@@ -73,7 +74,7 @@ def random_scene(seed):
     return Scene(normals, mask, camera, depth)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(SEEDS, st.sampled_from([4, "diagonal", 8]), st.sampled_from(["ray_plane", "bini"]))
 def test_definitions_against_a_loop_over_pixels(seed, connectivity, formulation):
     scene = random_scene(seed)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import label
 
+from profiles import fewer_examples
 from rayrelief import Orthographic, Pinhole, RayMap, RayPlane, integrate
 from rayrelief.errors import InputError
 from rayrelief.io.images import read_image
@@ -80,7 +81,7 @@ def test_the_middle_of_a_sphere_is_brighter_than_its_rim(sphere, panel):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 def test_the_oblique_view_of_a_whole_relief_has_no_holes(seed):
     side = 30
     v, u = np.indices((side, side), dtype=float)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera
@@ -115,7 +115,6 @@ def test_every_model_reads_back_as_it_was_written(tmp_path: Path, camera: Camera
     assert colmap_text.read(document, Request()).camera == camera
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(two_numbers(1e-3, 1e8), two_numbers(-1e3, 1e3), two_numbers(-1, 1))
 def test_written_numbers_survive_bit_for_bit(
     tmp_path: Path, focal: list[float], centre: list[float], terms: list[float]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera
@@ -143,7 +143,6 @@ def test_cameras_read_back_as_they_were_written(tmp_path: Path, camera: Camera) 
     assert nerfstudio.read(document, Request()).camera == camera
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.tuples(*[st.floats(1e-3, 1e8)] * 2, *[st.floats(-1e4, 1e4)] * 4))
 def test_written_numbers_survive_bit_for_bit(tmp_path: Path, numbers: tuple[float, ...]) -> None:
     camera = KannalaBrandt(*numbers, size=SIZE)
