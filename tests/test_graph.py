@@ -232,7 +232,7 @@ def test_without_splits_components_and_sorts_them_by_size():
 
 
 def test_unknown_connectivity_is_refused():
-    with pytest.raises(InputError, match=r"connectivity is 6.*expected 4, 'diagonal' or 8"):
+    with pytest.raises(InputError, match=r"6.*4, 'diagonal' or 8"):
         pixel_graph(SHAPES["full"], 6)  # type: ignore[arg-type]
 
 
@@ -276,7 +276,7 @@ def test_the_mask_may_have_any_layout():
 
 def test_more_pixels_than_32_bits_can_number_are_refused():
     huge = np.broadcast_to(np.False_, (50_000, 50_000))
-    with pytest.raises(InputError, match=r"2,500,000,000 pixels; expected at most 2,147,483,647"):
+    with pytest.raises(InputError, match=r"2,500,000,000.*2,147,483,647"):
         pixel_graph(huge)
 
 

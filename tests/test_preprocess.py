@@ -243,7 +243,7 @@ def test_a_few_that_face_away_are_no_reason_to_speak(fraction):
 
 @pytest.mark.parametrize(("fraction", "percent"), [(0.011, 1), (0.2, 20)])
 def test_more_than_one_percent_is_a_warning(fraction, percent):
-    with pytest.warns(IntegrationWarning, match=rf"^{percent} % of the normals face away.*1 %"):
+    with pytest.warns(IntegrationWarning, match=rf"^{percent} % .*1 %"):
         _, inside, report = prepare_normals(*turned_away(fraction), Preprocessing())
     assert inside.all()
     assert report.facing_away == 1000 * fraction
@@ -257,7 +257,7 @@ def test_who_chose_what_to_do_is_not_warned(mode):
 
 
 def test_more_than_twenty_percent_is_an_error():
-    with pytest.raises(InputError, match=r"21 % of the normals face away.*expected under 1 %"):
+    with pytest.raises(InputError, match=r"21 % .*1 %"):
         prepare_normals(*turned_away(0.21), Preprocessing())
 
 
@@ -281,18 +281,18 @@ def test_world_normals_fit_no_convention():
     rng = np.random.default_rng(2)
     normals = rng.normal(size=(20, 20, 3))
     rays = random_rays(rng, 20, 20)
-    with pytest.raises(InputError, match=r"No known convention fits.*world-space"):
+    with pytest.raises(InputError, match="world-space"):
         prepare_normals(normals, np.ones((20, 20), dtype=bool), rays, Preprocessing())
 
 
 def test_nothing_left_is_an_error_that_says_why():
     normals, mask, rays, _ = random_map(1)
-    with pytest.raises(InputError, match=rf"of {mask.sum()} in the mask {mask.sum()} have no norm"):
+    with pytest.raises(InputError, match=rf"{mask.sum()} have no normal"):
         prepare_normals(0 * normals, mask, rays, KEEP)
-    with pytest.raises(InputError, match=r"0 have no normal and \d+ no ray"):
+    with pytest.raises(InputError, match=rf"{mask.sum()} no ray"):
         prepare_normals(normals, mask, np.nan * rays, KEEP)
     for mode in ("drop", "average"):
-        with pytest.raises(InputError, match=r"every normal.*faces away.*convention"):
+        with pytest.raises(InputError, match="convention"):
             prepare_normals(-normals, mask, rays, Preprocessing(mode))
 
 
@@ -307,16 +307,16 @@ def test_notes_say_what_happened_and_nothing_else():
         outliers=0,
     )
     notes = report.notes()
-    assert len(notes) == 4
-    assert notes[0].startswith("1,200 pixels have no normal")
+    counts = ("1,200", "7", "6", "1")
+    assert [note.split()[0] for note in notes] == [*counts], "what is 0 is not told"
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"facing_away": "flip"}, "facing_away is 'flip'; expected 'keep', 'average' or 'drop'"),
-        ({"average_window": 4}, "average_window is 4; expected an odd number"),
-        ({"outlier_window": 1}, "outlier_window is 1; expected an odd number"),
+        ({"facing_away": "flip"}, "facing_away is 'flip'.*'keep', 'average' or 'drop'"),
+        ({"average_window": 4}, "average_window is 4.*odd"),
+        ({"outlier_window": 1}, "outlier_window is 1.*odd"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, words):

@@ -159,8 +159,8 @@ def test_an_equidistant_lens_sees_behind_the_camera() -> None:
         ({"alpha": 2.0}, "lens axis at alpha = 2.0, .* below a right angle"),
         ({"beta": -math.pi / 2}, "beta = -1.57.* below a right angle"),
         ({"r0": -1.0}, r"r0 = -1.0; expected a number from -0.999"),
-        ({"r1": math.nan}, "r1 = nan; expected a finite number"),
-        ({"linearity": math.inf}, "linearity = inf; expected a finite number"),
+        ({"r1": math.nan}, "r1 = nan"),
+        ({"linearity": math.inf}, "linearity = inf"),
     ],
 )
 def test_lenses_that_cannot_be(lens: dict[str, Any], words: str) -> None:

@@ -162,7 +162,7 @@ ALL_KINDS = pytest.mark.parametrize(
 def test_a_crop_that_is_no_part_of_the_image_is_refused(
     camera: Camera, part: tuple[Any, Any, Any, Any]
 ) -> None:
-    with pytest.raises(CameraError, match=r"a crop with .*; expected .* a part of the 40x30 image"):
+    with pytest.raises(CameraError, match=r"crop.*40x30"):
         camera.crop(*part)
 
 
@@ -181,7 +181,7 @@ def test_a_crop_without_a_ray_is_refused() -> None:
 
 
 def test_parallel_rays_are_scaled_evenly_and_from_a_known_size() -> None:
-    with pytest.raises(CameraError, match=r"40x30 pixels scaled to 20x30 .* the same factor"):
+    with pytest.raises(CameraError, match=r"40x30.*20x30"):
         PARALLEL.resize(20, 30)
-    with pytest.raises(CameraError, match=r"size of this camera \(Orthographic\) is not known"):
+    with pytest.raises(CameraError, match=r"size.*Orthographic"):
         Orthographic(0.3).resize(20, 15)

@@ -93,11 +93,9 @@ def test_a_panorama_comes_back_or_is_refused(fx: float, cx: float, width: int, s
 def test_a_column_that_is_seen_twice_is_refused(kind: type[Equirectangular | Cylindrical]) -> None:
     f = 180 / (2 * math.pi)
     assert kind(f, f, 89.5, 9, size=(180, 20)).wraps(180)
-    with pytest.raises(
-        CameraError, match=r"^181 pixels .*, which are 362 degrees; expected a turn"
-    ):
+    with pytest.raises(CameraError, match=r"181 pixels.*362 degrees"):
         kind(f, f, 89.5, 9, size=(181, 20))  # columns at numpy.linspace(-pi, pi, 181)
-    with pytest.raises(CameraError, match=r"^300 pixels .* 47\.7465 for a whole turn"):
+    with pytest.raises(CameraError, match=r"300 pixels.*47\.7465"):
         FULL.crop(-60, 0, 300, HEIGHT)
 
 

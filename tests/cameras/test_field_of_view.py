@@ -46,5 +46,5 @@ def test_a_small_omega_is_a_pinhole() -> None:
 
 @pytest.mark.parametrize("omega", [0, -1, math.pi, 60, 1e-12])
 def test_an_angle_out_of_its_domain_is_refused(omega: float) -> None:
-    with pytest.raises(CameraError, match=r"omega = .* from 1e-09 to below pi"):
+    with pytest.raises(CameraError, match=r"omega = .*1e-09.*pi"):
         FieldOfView(300, 300, 0, 0, omega)

@@ -82,7 +82,7 @@ def test_the_image_circle_itself_is_seen(model: type[IdealFisheye], widest: floa
 
 @pytest.mark.parametrize("widest", [0.0, -1.0, 3.1416, 180.0])
 def test_an_image_circle_that_cannot_be_is_refused(widest: float) -> None:
-    with pytest.raises(CameraError, match=r"widest = .*; expected .* above 0 and up to pi"):
+    with pytest.raises(CameraError, match=r"widest = .*pi"):
         Equisolid(100, 100, 0, 0, widest=widest)
 
 

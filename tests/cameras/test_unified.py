@@ -97,5 +97,5 @@ def test_extreme_offsets_go_there_and_back(xi: float) -> None:
 
 @pytest.mark.parametrize("xi", [-1, -1.5, -0.9999])
 def test_an_offset_that_leaves_nothing_to_see_is_refused(xi: float) -> None:
-    with pytest.raises(CameraError, match=r"xi = .*; expected a number from -0\.999"):
+    with pytest.raises(CameraError, match=r"xi = .*-0\.999"):
         Unified(300, 300, 0, 0, xi)

@@ -109,7 +109,7 @@ def test_the_printed_form_is_refused_for_other_cameras(name):
     graph = pixel_graph(np.ones((5, 5), dtype=bool))
     view = View.of(CAMERAS[name], 5, 5)
     normals = np.tile([0.0, 0.0, -1.0], (5, 5, 1))
-    with pytest.raises(InputError, match=rf"printed form.*{name}.*Use form='rays'"):
+    with pytest.raises(InputError, match=rf"{name}.*form='rays'"):
         BiNI(form="printed").equations(graph, normals, view)
 
 
@@ -118,7 +118,7 @@ def test_the_printed_form_is_refused_for_diagonal_neighbours(connectivity):
     graph = pixel_graph(np.ones((5, 5), dtype=bool), connectivity)
     view = View.of(Pinhole(9.0, 9.0, 2.0, 2.0), 5, 5)
     normals = np.tile([0.0, 0.0, -1.0], (5, 5, 1))
-    with pytest.raises(InputError, match=rf"connectivity {connectivity}; expected.*4"):
+    with pytest.raises(InputError, match=rf"connectivity {connectivity}.*4"):
         BiNI(form="printed", connectivity=connectivity).equations(graph, normals, view)
 
 

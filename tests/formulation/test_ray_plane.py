@@ -307,5 +307,5 @@ def test_orthographic_leaves_out_what_cannot_be_seen(normal):
 
 
 def test_an_unknown_measure_is_refused():
-    with pytest.raises(InputError, match=r"midpoint measure is 'slant'.*'incidence'"):
+    with pytest.raises(InputError, match=r"'slant'.*'incidence'"):
         AdaptiveMidpoint("slant")  # type: ignore[arg-type]

@@ -170,9 +170,9 @@ def test_first_key_wins_else_the_only_array(tmp_path, name):
     one, two = np.ones((2, 2)), np.zeros((2, 2))
     path = save_named(tmp_path / name, {"one": one, "two": two})
     assert_same(read_array(path, keys=("absent", "two", "one")), two)
-    with pytest.raises(FileError, match="the arrays one, two; expected one array, or one named x"):
+    with pytest.raises(FileError, match=r"one, two.*named x"):
         read_array(path, keys=("x",))
-    with pytest.raises(FileError, match="the arrays one, two; expected one array"):
+    with pytest.raises(FileError, match="one, two"):
         read_array(path)
     assert_same(read_array(save_named(path, {"other": one}), keys=("x",)), one)
 

@@ -173,12 +173,12 @@ def test_a_message_as_ros_prints_it_ends_with_the_mark_of_the_next(
     ],
 )
 def test_a_list_of_json_that_was_cut_is_named(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(FileError, match=rf"{name} is not valid JSON \(.*line \d"):
+    with pytest.raises(FileError, match=rf"{name}.*JSON.*line \d"):
         read(tmp_path, text, name)
 
 
 def test_a_list_is_no_calibration(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="is not a calibration that is known here"):
+    with pytest.raises(FileError, match=r"frames\.json.*COLMAP"):
         read(tmp_path, '[{"fl_x": 500}]', "frames.json")
 
 
@@ -209,7 +209,7 @@ def test_a_principal_point_in_the_corner_is_noted(tmp_path: Path, name: str) -> 
 )
 def test_a_principal_point_elsewhere_is_not_noted(tmp_path: Path, camera: Pinhole) -> None:
     opencv_file.write(tmp_path / "camera.yml", camera)
-    assert read_calibration(tmp_path / "camera.yml").notes == ("camera.yml: OpenCV calibration",)
+    assert len(read_calibration(tmp_path / "camera.yml").notes) == 1  # the name of the format
 
 
 def test_the_corner_of_a_part_that_was_cut_out_is_not_noted(tmp_path: Path) -> None:
