@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast test-deep lint format bench paper paper-spread clean
+.PHONY: demo test test-fast test-deep lint format picture bench paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,9 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+picture: demo  ## the picture of the README, which is that of the demo
+	cp demo/preview.png docs/images/still_life.png
 
 # The limits are for two threads.
 bench: export NUMBA_NUM_THREADS ?= 2
