@@ -7,6 +7,7 @@ import inspect
 import json
 from importlib.metadata import PackageNotFoundError
 
+import cv2
 import numpy as np
 import pytest
 
@@ -71,6 +72,7 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
     assert report["errors"]["alignment"] == "scale"
     assert report["errors"]["re"] < 1.0
     assert {"python", "platform", "numpy", "scipy", "numba"} <= set(report["versions"])
+    assert report["versions"]["opencv"] == cv2.__version__
 
 
 def test_report_of_two_runs_differs_only_in_its_times(run, sphere, out, read_report):
