@@ -25,4 +25,4 @@ settings.load_profile("same")
 
 def fewer_examples(times: int) -> settings:
     """Settings of a test with costly examples: so many times fewer of them than the profile has."""
-    return settings(max_examples=max(1, settings.default.max_examples // times))
+    return settings(max_examples=max(1, settings().max_examples // times))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ LENSES = st.builds(
 SEED = st.integers(0, 2**32 - 1)
 
 
-def lens_of_opencv(*coefficients: float, **named: float) -> LensDistortion:
+def lens_of_opencv(*coefficients: float, **named: Any) -> LensDistortion:
     """Distortion with coefficients in OpenCV's order."""
     return BrownConrady(1, 1, 0, 0, *coefficients, **named).distortion
 
