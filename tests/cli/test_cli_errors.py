@@ -284,7 +284,7 @@ def test_output_folder_that_is_a_file(run, sphere, out, below, monkeypatch):
     out.write_text("taken")
     line = run("integrate", sphere, "-o", out.joinpath(*below)).error()
     assert f"{out} is a file" in line
-    assert "-o" in line
+    assert " -o" in line
     assert out.read_text() == "taken"
 
 

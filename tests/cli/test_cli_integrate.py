@@ -280,7 +280,7 @@ def test_a_run_that_would_replace_its_input_is_refused_before_it_starts(
         monkeypatch.setattr(f"rayrelief.cli.{module}.integrate", None)
     error = run("integrate", *arguments, *more).error()
     assert str(plane / name) in error
-    assert "-o" in error
+    assert " -o" in error
     assert contents(plane) == before
 
 
