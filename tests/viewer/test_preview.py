@@ -135,6 +135,17 @@ def test_the_surface_is_open_at_a_jump(step):
     assert len(changes) == 4  # two stretches of surface with a gap between them
 
 
+def test_the_near_side_of_a_step_hides_the_gap_from_its_own_side(step):
+    """The near part is on the left: one looks into the gap behind it from the right alone."""
+    paper = {
+        name: (panel.picture[SAMPLES * HEIGHT // 2] == PAPER).all(axis=-1)
+        for name, panel in panels(step).items()
+        if name in ("left", "right")
+    }
+    gaps = {name: np.count_nonzero(np.trim_zeros(~each) == 0) for name, each in paper.items()}
+    assert gaps["left"] == 0 < gaps["right"]
+
+
 def test_the_jump_panel_marks_a_known_step_and_nothing_else(step):
     marked = (panels(step)["jumps"].picture != 255).any(axis=-1)
     np.testing.assert_array_equal(marked, np.broadcast_to(np.arange(20) == 7, (20, 20)))
