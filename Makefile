@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint format bench paper paper-spread clean
+.PHONY: demo test test-fast test-deep lint format picture bench paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +20,12 @@ demo: $(STAMP)  ## integrate a built-in scene; depth, mesh and picture land in d
 test: lint  ## lint, types and all tests
 	$(BIN)/python -m pytest
 
+test-fast: $(STAMP)  ## about a minute: no whole runs, and few random examples of everything else
+	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast
+
+test-deep: $(STAMP)  ## all tests on ten times as many random examples, other ones each time
+	$(BIN)/python -m pytest --hypothesis-profile=deep
+
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -29,6 +35,9 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+picture: demo  ## the picture of the README, which is that of the demo
+	cp demo/preview.png docs/images/still_life.png
 
 # The limits are for two threads.
 bench: export NUMBA_NUM_THREADS ?= 2

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import profiles  # noqa: F401  # registers them before a test is collected
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -24,6 +26,13 @@ def kernel_cache() -> Path:
         if old.name != state:
             shutil.rmtree(old, ignore_errors=True)
     return caches / state
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all tests of the reproduction of the paper as slow: most of them are whole runs."""
+    for item in items:
+        if item.path.is_relative_to(ROOT / "tests" / "benchmarks"):
+            item.add_marker(pytest.mark.slow)
 
 
 # Before numba is imported by anything.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.components import fix_constants
@@ -14,7 +14,6 @@ from reference.random_maps import random_mask
 SEED = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60, deadline=None)
 @given(SEED, st.sampled_from([4, 8]), st.floats(0.2, 1.0), st.booleans())
 def test_every_component_gets_the_median_of_the_start(seed, connectivity, density, started):
     rng = np.random.default_rng(seed)
@@ -29,7 +28,6 @@ def test_every_component_gets_the_median_of_the_start(seed, connectivity, densit
     assert (components.labels >= 0).sum() == graph.size
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.floats(0.4, 1.0))
 def test_colours_are_aligned_wherever_they_touch(seed, density):
     rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from benchmarks.accuracy.known_jumps import knowing_jumps
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.evaluation.residuals import formulation_residuals
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.slow]
 
 TABLE = tomllib.loads(
     (Path(__file__).parents[1] / "benchmarks" / "published.toml").read_text(encoding="utf-8")

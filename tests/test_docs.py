@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import re
 import textwrap
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -169,3 +170,15 @@ def test_every_equation_number_in_the_code_is_mapped_to_its_file() -> None:
         if path.relative_to(package).as_posix() not in rows[int(number)]
     ]
     assert unmapped == []
+
+
+def test_the_way_around_a_second_opencv_names_all_other_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = [re.split("[<>=]", each)[0] for each in project["dependencies"]]
+    (command,) = (
+        line
+        for block in blocks(ROOT / "docs" / "troubleshooting.md", "sh")
+        for line in block.splitlines()
+        if "numpy" in line
+    )
+    assert command.split()[2:] == [name for name in names if not name.startswith("opencv")]

@@ -70,4 +70,4 @@ def test_the_names_to_choose_from_are_escaped(tmp_path: Path) -> None:
     path.write_text(json.dumps({"frames": frames}))
     with pytest.raises(FileError) as caught:
         read_camera(path)
-    assert b"differ: \\ud800, \\udfff; expected" in str(caught.value).encode()
+    assert b"\\ud800, \\udfff" in str(caught.value).encode()

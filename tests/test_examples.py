@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FILES = {
     "00_first_surface": {"depth.npz", "depth.exr", "mesh.ply", "mesh.glb", "preview.png"},

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.graph import STEPS, STRIP, Connectivity, pixel_graph
 from reference.random_maps import random_mask
@@ -122,7 +123,6 @@ def assert_well_formed(graph):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_edges_come_in_opposite_pairs(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -132,7 +132,6 @@ def test_edges_come_in_opposite_pairs(connectivity, mask):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_every_pair_of_neighbouring_pixels_is_an_edge(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -145,7 +144,6 @@ def test_every_pair_of_neighbouring_pixels_is_an_edge(connectivity, mask):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_components_are_those_of_a_flood_fill(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -155,7 +153,6 @@ def test_components_are_those_of_a_flood_fill(connectivity, mask):
 
 
 @pytest.mark.parametrize("connectivity", [4, 8])
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_components_are_those_of_scipy(connectivity, mask):
     graph = pixel_graph(mask, connectivity)
@@ -189,7 +186,6 @@ def test_a_winding_path_is_one_component(name):
     assert graph.exists.sum() == 2 * (graph.size - 1), "a path and a comb are trees"
 
 
-@settings(max_examples=60, deadline=None)
 @given(MASKS, st.sampled_from(CONNECTIVITIES), SEED)
 def test_images_survive_the_round_trip(mask, connectivity, seed):
     graph = pixel_graph(mask, connectivity)
@@ -211,7 +207,6 @@ def test_scatter_keeps_the_dtype_and_takes_a_fill():
     assert (labels[~SHAPES["chessboard"]] == -1).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(MASKS, st.sampled_from(CONNECTIVITIES), SEED, st.floats(0, 1))
 def test_without_leaves_out_both_directions_and_nothing_else(mask, connectivity, seed, fraction):
     graph = pixel_graph(mask, connectivity)
@@ -239,12 +234,12 @@ def test_without_splits_components_and_sorts_them_by_size():
 
 
 def test_unknown_connectivity_is_refused():
-    with pytest.raises(InputError, match=r"connectivity is 6.*expected 4, 'diagonal' or 8"):
+    with pytest.raises(InputError, match=r"6.*4, 'diagonal' or 8"):
         pixel_graph(SHAPES["full"], 6)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=8, deadline=None)
+@fewer_examples(6)
 @given(seed=SEED, density=st.floats(0.3, 0.8))
 def test_components_of_a_labyrinth(connectivity, seed, density):
     # Around the percolation threshold the parts are as winding as they get.
@@ -283,7 +278,7 @@ def test_the_mask_may_have_any_layout():
 
 def test_more_pixels_than_32_bits_can_number_are_refused():
     huge = np.broadcast_to(np.False_, (50_000, 50_000))
-    with pytest.raises(InputError, match=r"2,500,000,000 pixels; expected at most 2,147,483,647"):
+    with pytest.raises(InputError, match=r"2,500,000,000.*2,147,483,647"):
         pixel_graph(huge)
 
 
@@ -309,7 +304,6 @@ def test_images_wider_than_a_strip(width, density):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=60, deadline=None)
 @given(mask=MASKS)
 def test_a_graph_that_wraps_joins_the_last_column_with_the_first(connectivity, mask):
     graph = pixel_graph(mask, connectivity, wraps=True)
@@ -331,7 +325,6 @@ def test_a_graph_that_wraps_joins_the_last_column_with_the_first(connectivity, m
     assert without.wraps
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), connectivity=st.sampled_from([4, "diagonal", 8]))
 def test_parts_are_what_scipy_finds(seed, connectivity):
     rng = np.random.default_rng(seed)

@@ -148,7 +148,7 @@ def test_true_distance_is_measured_along_the_rays():
 
 
 def test_rooms_and_reliefs_ask_for_their_own_cameras():
-    with pytest.raises(CameraError, match="Orthographic camera stands in no room"):
+    with pytest.raises(CameraError, match="Orthographic"):
         wavy_room(10, 10, wavy_relief(10, 10).camera)
     with pytest.raises(CameraError, match="Use wavy_room"):
         wavy_relief(10, 10, PANORAMA)  # type: ignore[arg-type]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.formulation.ray_plane import omega, omega_eps
@@ -26,7 +27,7 @@ class Joined:
     connectivity: object
 
 
-@settings(max_examples=40, deadline=None)
+@fewer_examples(1)
 @given(SEED, st.sampled_from([4, "diagonal", 8]), st.booleans())
 def test_jumps_close_the_gap_along_the_ray_in_between(seed, connectivity, unit):
     rng = np.random.default_rng(seed)
@@ -60,7 +61,7 @@ def test_jumps_close_the_gap_along_the_ray_in_between(seed, connectivity, unit):
         np.testing.assert_allclose(alphas[d, a], alpha, rtol=1e-8, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@fewer_examples(2)
 @given(SEED)
 def test_orthographic_jumps_are_differences_of_depth(seed):
     rng = np.random.default_rng(seed)

@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief import preprocess
 from rayrelief.conventions import AXIS_SIGNS, from_opencv
 from rayrelief.errors import InputError, IntegrationWarning
@@ -55,7 +56,6 @@ def average_by_hand(normals, rays, good, pixel, width):
     return None
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED)
 def test_missing_normals_and_rays_leave_the_mask_and_are_counted(seed):
     normals, mask, rays, rng = random_map(seed)
@@ -84,7 +84,7 @@ def test_missing_normals_and_rays_leave_the_mask_and_are_counted(seed):
     np.testing.assert_allclose(unit[inside], normals[inside], rtol=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(SEED)
 def test_normals_of_any_length_become_unit_vectors(seed):
     normals, mask, rays, rng = random_map(seed)
@@ -127,7 +127,6 @@ def test_inputs_of_any_form_are_not_modified(options, form):
     np.testing.assert_allclose(unit, expected, atol=1e-6 if form == "float32" else 0)
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEED, st.floats(0.0, 0.6))
 def test_keep_leaves_them_and_drop_takes_them_out(seed, fraction):
     normals, mask, rays, _ = random_map(seed, away=fraction)
@@ -150,7 +149,6 @@ def test_normals_at_a_right_angle_cannot_be_seen():
     assert prepare_normals(normals, mask, rays, KEEP)[2].facing_away == 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.floats(0.0, 0.95), st.sampled_from([3, 5]), st.floats(0.2, 1.5))
 def test_averages_are_those_of_a_plain_loop(seed, fraction, width, spread):
     normals, mask, rays, _ = random_map(seed, away=fraction, spread=spread)
@@ -205,7 +203,6 @@ def test_the_window_grows_until_the_mean_faces_the_camera():
     np.testing.assert_allclose(unit[0, 2], mean / np.linalg.norm(mean), atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.floats(0.1, 0.9), st.sampled_from([3, 5, 7]), st.floats(0.0, 0.3))
 def test_the_outlier_rule_is_that_of_a_plain_loop(seed, ratio, width, fraction):
     normals, mask, rays, _ = random_map(seed, away=fraction, spread=1.6)
@@ -246,7 +243,7 @@ def test_a_few_that_face_away_are_no_reason_to_speak(fraction):
 
 @pytest.mark.parametrize(("fraction", "percent"), [(0.011, 1), (0.2, 20)])
 def test_more_than_one_percent_is_a_warning(fraction, percent):
-    with pytest.warns(IntegrationWarning, match=rf"^{percent} % of the normals face away.*1 %"):
+    with pytest.warns(IntegrationWarning, match=rf"^{percent} % .*1 %"):
         _, inside, report = prepare_normals(*turned_away(fraction), Preprocessing())
     assert inside.all()
     assert report.facing_away == 1000 * fraction
@@ -260,7 +257,7 @@ def test_who_chose_what_to_do_is_not_warned(mode):
 
 
 def test_more_than_twenty_percent_is_an_error():
-    with pytest.raises(InputError, match=r"21 % of the normals face away.*expected under 1 %"):
+    with pytest.raises(InputError, match=r"21 % .*1 %"):
         prepare_normals(*turned_away(0.21), Preprocessing())
 
 
@@ -284,18 +281,18 @@ def test_world_normals_fit_no_convention():
     rng = np.random.default_rng(2)
     normals = rng.normal(size=(20, 20, 3))
     rays = random_rays(rng, 20, 20)
-    with pytest.raises(InputError, match=r"No known convention fits.*world-space"):
+    with pytest.raises(InputError, match="world-space"):
         prepare_normals(normals, np.ones((20, 20), dtype=bool), rays, Preprocessing())
 
 
 def test_nothing_left_is_an_error_that_says_why():
     normals, mask, rays, _ = random_map(1)
-    with pytest.raises(InputError, match=rf"of {mask.sum()} in the mask {mask.sum()} have no norm"):
+    with pytest.raises(InputError, match=rf"{mask.sum()} have no normal"):
         prepare_normals(0 * normals, mask, rays, KEEP)
-    with pytest.raises(InputError, match=r"0 have no normal and \d+ no ray"):
+    with pytest.raises(InputError, match=rf"{mask.sum()} no ray"):
         prepare_normals(normals, mask, np.nan * rays, KEEP)
     for mode in ("drop", "average"):
-        with pytest.raises(InputError, match=r"every normal.*faces away.*convention"):
+        with pytest.raises(InputError, match="convention"):
             prepare_normals(-normals, mask, rays, Preprocessing(mode))
 
 
@@ -310,16 +307,16 @@ def test_notes_say_what_happened_and_nothing_else():
         outliers=0,
     )
     notes = report.notes()
-    assert len(notes) == 4
-    assert notes[0].startswith("1,200 pixels have no normal")
+    counts = ("1,200", "7", "6", "1")
+    assert [note.split()[0] for note in notes] == [*counts], "what is 0 is not told"
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"facing_away": "flip"}, "facing_away is 'flip'; expected 'keep', 'average' or 'drop'"),
-        ({"average_window": 4}, "average_window is 4; expected an odd number"),
-        ({"outlier_window": 1}, "outlier_window is 1; expected an odd number"),
+        ({"facing_away": "flip"}, "facing_away is 'flip'.*'keep', 'average' or 'drop'"),
+        ({"average_window": 4}, "average_window is 4.*odd"),
+        ({"outlier_window": 1}, "outlier_window is 1.*odd"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, words):
@@ -338,7 +335,6 @@ def test_only_the_direction_of_a_normal_counts(scale):
     np.testing.assert_allclose(unit, normals / np.linalg.norm(normals[0, 0]), rtol=1e-14)
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEED, st.integers(1, 60), st.floats(0.05, 1.1), st.sampled_from([np.float32, np.float64]))
 def test_blocks_of_rows_leave_no_trace(seed, block, density, dtype):
     normals, _, rays, rng = random_map(seed, away=0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief import surface
@@ -43,7 +43,6 @@ def brute_force(inside, cut_right, cut_down):
     return counts
 
 
-@settings(max_examples=60, deadline=None)
 @given(SEED, st.integers(1, 8), st.integers(1, 8), st.booleans(), st.booleans())
 def test_faces_are_oriented_towards_the_camera(seed, height, width, unit, rough):
     rng = np.random.default_rng(seed)
@@ -62,7 +61,6 @@ def test_faces_are_oriented_towards_the_camera(seed, height, width, unit, rough)
     assert np.isnan(mesh.normals[alone]).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(SEED, st.integers(1, 7), st.integers(1, 7), st.floats(0, 1), st.floats(0, 0.5))
 def test_every_block_holds_as_many_faces_as_it_can(seed, height, width, density, cut_density):
     rng = np.random.default_rng(seed)
@@ -120,7 +118,6 @@ def test_normals_are_weighted_by_area():
     np.testing.assert_allclose(vertex_normals(vertices, faces)[0], expected)
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEED, st.integers(1, 30), st.integers(0, 60))
 def test_normals_are_those_of_a_sum_over_the_faces_around(seed, vertex_count, face_count):
     rng = np.random.default_rng(seed)
@@ -147,7 +144,6 @@ def test_mean_angle_of_nothing_is_not_a_number():
     assert np.isnan(mean_angle(np.full((2, 3), np.nan), np.ones((2, 3))))
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEED, st.integers(1, 40), st.integers(1, 50))
 def test_the_mean_angle_does_not_depend_on_the_blocks(seed, count, block):
     rng = np.random.default_rng(seed)

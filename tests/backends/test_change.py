@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.backends.change import relative_change, remembered
@@ -20,7 +20,6 @@ ACROSS -= ACROSS.mean() + RELIEF * (ACROSS @ RELIEF) / (RELIEF @ RELIEF)
 ACROSS /= np.sqrt((ACROSS**2).mean())
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     scale=st.floats(1e-3, 1e3),

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cameras.models import MODELS
@@ -23,7 +23,6 @@ STRONG_BARREL = BrownConrady(300, 300, 319.5, 239.5, k1=-0.3)
 SEED = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=40, deadline=None)
 @given(MODELS["Brown-Conrady"], SEED)
 def test_agrees_with_opencv_where_seen(camera: PlaneCamera, seed: int) -> None:
     cv2 = pytest.importorskip("cv2")
@@ -53,11 +52,10 @@ def test_a_tilted_sensor_is_where_rays_meet_a_plane(angle: float, slope: float) 
 
 @pytest.mark.parametrize(("tilt_x", "tilt_y"), [(math.pi / 2, 0.0), (0.0, -2.0)])
 def test_a_sensor_that_faces_away_is_refused(tilt_x: float, tilt_y: float) -> None:
-    with pytest.raises(CameraError, match=r"tilted by .*; expected angles below a right angle"):
+    with pytest.raises(CameraError, match=r"tilted by .*right angle"):
         BrownConrady(300, 300, 0, 0, tilt_x=tilt_x, tilt_y=tilt_y)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(-0.6, -0.05), st.floats(100, 500))
 def test_radial_pixels_beyond_the_critical_radius_have_no_ray(k1: float, f: float) -> None:
     """For k1 alone d(r + k1 r^3)/dr = 0 at r = 1/sqrt(-3 k1), which is distorted to 2/3 of it."""
@@ -102,7 +100,7 @@ def test_any_leading_shape_is_kept() -> None:
 
 
 def test_a_coefficient_that_is_not_a_number_is_named() -> None:
-    with pytest.raises(CameraError, match=r"k2 = nan; expected a finite number"):
+    with pytest.raises(CameraError, match="k2 = nan"):
         BrownConrady(300, 300, 0, 0, k2=np.nan, p1=np.inf)
 
 

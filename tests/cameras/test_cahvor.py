@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.oracles import points_in_front
@@ -39,7 +39,6 @@ def lens_axis(alpha: float, beta: float) -> FloatArray:
     )
 
 
-@settings(deadline=None)
 @given(
     SEEDS,
     st.floats(-0.2, 0.2),
@@ -160,8 +159,8 @@ def test_an_equidistant_lens_sees_behind_the_camera() -> None:
         ({"alpha": 2.0}, "lens axis at alpha = 2.0, .* below a right angle"),
         ({"beta": -math.pi / 2}, "beta = -1.57.* below a right angle"),
         ({"r0": -1.0}, r"r0 = -1.0; expected a number from -0.999"),
-        ({"r1": math.nan}, "r1 = nan; expected a finite number"),
-        ({"linearity": math.inf}, "linearity = inf; expected a finite number"),
+        ({"r1": math.nan}, "r1 = nan"),
+        ({"linearity": math.inf}, "linearity = inf"),
     ],
 )
 def test_lenses_that_cannot_be(lens: dict[str, Any], words: str) -> None:

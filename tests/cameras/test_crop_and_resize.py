@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera, pixel_grid
@@ -54,7 +54,6 @@ def mean_of_blocks(array: FloatArray) -> FloatArray:
     return array.reshape(height // 2, 2, width // 2, 2, 3).mean(axis=(1, 3))
 
 
-@settings(deadline=None)
 @given(parts(), SEED)
 def test_a_crop_of_a_ray_map_has_the_rays_of_its_part(
     part: tuple[int, int, int, int], seed: int
@@ -67,7 +66,6 @@ def test_a_crop_of_a_ray_map_has_the_rays_of_its_part(
     np.testing.assert_allclose(cropped.unit_rays(height, width), expected, rtol=0, atol=1e-15)
 
 
-@settings(deadline=None)
 @given(parts(), SEED)
 def test_a_crop_of_a_ray_map_moves_pixels_by_its_corner(
     part: tuple[int, int, int, int], seed: int
@@ -80,7 +78,6 @@ def test_a_crop_of_a_ray_map_moves_pixels_by_its_corner(
     np.testing.assert_allclose(whole.crop(*part).project(points), inside, rtol=0, atol=1e-6)
 
 
-@settings(deadline=None)
 @given(parts())
 def test_a_crop_of_parallel_rays_starts_where_its_part_does(
     part: tuple[int, int, int, int],
@@ -114,7 +111,6 @@ def test_a_doubled_ray_map_sees_a_quarter_pixel_beside_its_pixels() -> None:
     [LENS, Pinhole(50, 60, 22, 9, size=LENS.size), Equidistant(50, 45, 15, 12, size=LENS.size)],
     ids=["lens", "pinhole", "fisheye"],
 )
-@settings(max_examples=30, deadline=None)
 @given(width=st.integers(5, 3 * WIDTH), height=st.integers(5, 3 * HEIGHT))
 def test_a_scaled_ray_map_is_that_of_the_scaled_camera(
     camera: PlaneCamera, width: int, height: int
@@ -126,7 +122,6 @@ def test_a_scaled_ray_map_is_that_of_the_scaled_camera(
     assert apart.max() < 1 / min(camera.fx, camera.fy) ** 2
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 100), st.floats(-50, 90), st.floats(-50, 90))
 def test_scaled_parallel_rays_start_in_the_middle_of_every_four(
     pixel_size: float, cx: float, cy: float
@@ -167,7 +162,7 @@ ALL_KINDS = pytest.mark.parametrize(
 def test_a_crop_that_is_no_part_of_the_image_is_refused(
     camera: Camera, part: tuple[Any, Any, Any, Any]
 ) -> None:
-    with pytest.raises(CameraError, match=r"a crop with .*; expected .* a part of the 40x30 image"):
+    with pytest.raises(CameraError, match=r"crop.*40x30"):
         camera.crop(*part)
 
 
@@ -186,7 +181,7 @@ def test_a_crop_without_a_ray_is_refused() -> None:
 
 
 def test_parallel_rays_are_scaled_evenly_and_from_a_known_size() -> None:
-    with pytest.raises(CameraError, match=r"40x30 pixels scaled to 20x30 .* the same factor"):
+    with pytest.raises(CameraError, match=r"40x30.*20x30"):
         PARALLEL.resize(20, 30)
-    with pytest.raises(CameraError, match=r"size of this camera \(Orthographic\) is not known"):
+    with pytest.raises(CameraError, match=r"size.*Orthographic"):
         Orthographic(0.3).resize(20, 15)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import pixel_grid
@@ -15,7 +15,6 @@ HEIGHT, WIDTH = 60, 180
 FULL = Cylindrical.full(HEIGHT, WIDTH)
 
 
-@settings(deadline=None)
 @given(st.floats(-math.pi + 0.02, math.pi - 0.02), st.floats(-50, 50), st.floats(0.1, 100))
 def test_azimuth_and_height_are_the_coordinates(azimuth: float, y: float, radius: float) -> None:
     point = [radius * math.sin(azimuth), radius * y, radius * math.cos(azimuth)]
@@ -41,7 +40,6 @@ def test_straight_up_and_down_is_not_seen() -> None:
     assert np.isnan(FULL.project([[0, 1, 0], [0, -1, 0], [0, 0, 0]])).all()
 
 
-@settings(deadline=None)
 @given(st.integers(-200, 200), st.integers(1, WIDTH))
 def test_the_pixels_of_any_crop_come_back(left: int, width: int) -> None:
     part = FULL.crop(left, 10, width, 40)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from rayrelief.cameras.distortion import LensDistortion, RationalDistortion
+from profiles import fewer_examples
+from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.plane_inverse import Distorted, invert
 from rayrelief.conventions import BoolArray, FloatArray
 
@@ -24,10 +27,16 @@ LENSES = st.builds(
 )
 SEED = st.integers(0, 2**32 - 1)
 
+
+def lens_of_opencv(*coefficients: float, **named: Any) -> LensDistortion:
+    """Distortion with coefficients in OpenCV's order."""
+    return BrownConrady(1, 1, 0, 0, *coefficients, **named).distortion
+
+
 # The fold depends on the direction; beyond it the map is regular again.
-FOLDED = RationalDistortion(k1=-0.966, k2=-0.228, p1=0.0021, p2=0.0057, k3=0.856)
-TWISTED = RationalDistortion(k1=-0.3, p1=0.03, p2=-0.02)
-PRISM = RationalDistortion(k1=-0.2, p1=0.01, s1=-0.05, s2=0.03, s3=0.02, s4=-0.04)
+FOLDED = lens_of_opencv(k1=-0.966, k2=-0.228, p1=0.0021, p2=0.0057, k3=0.856)
+TWISTED = lens_of_opencv(k1=-0.3, p1=0.03, p2=-0.02)
+PRISM = lens_of_opencv(k1=-0.2, p1=0.01, s1=-0.05, s2=0.03, s3=0.02, s4=-0.04)
 
 
 def random_points(seed: int, reach: float, count: int) -> FloatArray:
@@ -49,7 +58,7 @@ def test_terms_are_those_of_the_textbook(coefficients: list[float], seed: int) -
     x, y = random_points(seed, 0.7, 20)
     r2 = x**2 + y**2
     radial = (1 + k1 * r2 + k2 * r2**2 + k3 * r2**3) / (1 + k4 * r2 + k5 * r2**2 + k6 * r2**3)
-    image = RationalDistortion(*coefficients).distort(x, y)
+    image = lens_of_opencv(*coefficients).distort(x, y)
     defined = 1 + k4 * r2 + k5 * r2**2 + k6 * r2**3 > 0
     for found, expected in (
         (image.x, x * radial + 2 * p1 * x * y + p2 * (r2 + 2 * x**2) + s1 * r2 + s2 * r2**2),
@@ -75,7 +84,7 @@ def test_jacobian_is_the_derivative(lens: LensDistortion, seed: int) -> None:
     np.testing.assert_allclose(here.determinant, np.linalg.det(jacobian), rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(LENSES, SEED)
 def test_the_branch_ends_where_the_jacobian_first_vanishes(lens: LensDistortion, seed: int) -> None:
     x, y = random_points(seed, 2, 200)
@@ -84,7 +93,7 @@ def test_the_branch_ends_where_the_jacobian_first_vanishes(lens: LensDistortion,
     assert np.mean(lens.on_branch(x, y) != expected) <= 0.005
 
 
-@settings(max_examples=6, deadline=None)
+@fewer_examples(8)
 @given(st.sampled_from([FOLDED, TWISTED, PRISM]), SEED)
 def test_the_branch_is_exact_where_it_depends_on_the_direction(
     lens: LensDistortion, seed: int
@@ -103,12 +112,12 @@ def test_the_branch_is_exact_where_it_depends_on_the_direction(
     assert outside.sum() > 100
 
 
-@settings(max_examples=15, deadline=None)
+@fewer_examples(3)
 @given(st.floats(-0.6, -0.2), SMALL, SMALL, SMALL, SMALL)
 def test_every_direction_folds_where_its_determinant_vanishes(
     k1: float, p1: float, p2: float, s1: float, s4: float
 ) -> None:
-    lens = RationalDistortion(k1, 0, p1, p2, s1=s1, s4=s4)
+    lens = lens_of_opencv(k1, 0, p1, p2, s1=s1, s4=s4)
     fold = 1 / lens.branch.fold_nearness
     angles = 2 * math.pi * np.arange(fold.size) / fold.size
     x, y = fold * np.cos(angles), fold * np.sin(angles)
@@ -123,7 +132,7 @@ def test_every_direction_folds_where_its_determinant_vanishes(
 
 
 def test_the_critical_radius_matches_brute_force_along_a_radial_profile() -> None:
-    lens = RationalDistortion(k1=-0.4, k2=0.05, k3=-0.01, k4=0.1)
+    lens = lens_of_opencv(k1=-0.4, k2=0.05, k3=-0.01, k4=0.1)
     r = np.linspace(0, 3, 600_001)
     profile = lens.distort(r, np.zeros_like(r)).x
     peak = r[np.argmax(np.diff(profile) <= 0)]
@@ -132,7 +141,7 @@ def test_the_critical_radius_matches_brute_force_along_a_radial_profile() -> Non
     assert lens.reach == pytest.approx(profile.max(), rel=1e-8)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(LENSES, SEED)
 def test_no_point_of_the_branch_is_distorted_beyond_the_reach(
     lens: LensDistortion, seed: int
@@ -142,13 +151,13 @@ def test_no_point_of_the_branch_is_distorted_beyond_the_reach(
 
 
 def test_a_pole_of_the_radial_factor_ends_the_branch() -> None:
-    lens = RationalDistortion(k4=-0.25)  # the denominator vanishes at r = 2
+    lens = lens_of_opencv(k4=-0.25)  # the denominator vanishes at r = 2
     assert lens.on_branch(np.array([1.99, 2.01, 9.0]), np.zeros(3)).tolist() == [True, False, False]
     x, _ = lens.undistort(np.array([1e6]), np.zeros(1))
     assert lens.distort(x, np.zeros(1)).x == pytest.approx(1e6)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(LENSES, SEED)
 def test_what_is_distorted_on_the_branch_comes_back(lens: LensDistortion, seed: int) -> None:
     x, y = random_points(seed, 2.5, 1000)
@@ -164,12 +173,12 @@ def test_what_is_distorted_on_the_branch_comes_back(lens: LensDistortion, seed: 
 @pytest.mark.parametrize(
     ("lens", "radius"),
     [
-        (RationalDistortion(p1=0.011, p2=0.008, s1=-0.011, s2=-0.002, s3=0.015, s4=0.029), 7),
-        (RationalDistortion(k1=-0.1, p1=-0.009, p2=0.018, s2=-0.015, s3=0.012, s4=0.012), 3.2),
+        (lens_of_opencv(p1=0.011, p2=0.008, s1=-0.011, s2=-0.002, s3=0.015, s4=0.029), 7),
+        (lens_of_opencv(k1=-0.1, p1=-0.009, p2=0.018, s2=-0.015, s3=0.012, s4=0.012), 3.2),
     ],
     ids=["stretched", "behind a fold"],
 )
-@settings(max_examples=10, deadline=None)
+@fewer_examples(5)
 @given(seed=SEED)
 def test_far_points_come_back_from_where_other_directions_are_folded(
     lens: LensDistortion, radius: float, seed: int
@@ -184,7 +193,7 @@ def test_far_points_come_back_from_where_other_directions_are_folded(
 
 def test_numbers_beyond_all_bounds_have_no_origin_and_no_warning() -> None:
     far = np.array([np.nan, np.inf, -np.inf, 1e300, 1e308])
-    for lens in (RationalDistortion(k1=0.1, p1=0.01), TWISTED, PRISM):
+    for lens in (lens_of_opencv(k1=0.1, p1=0.01), TWISTED, PRISM):
         x, y = lens.undistort(far, far[::-1])
         with np.errstate(over="ignore"):
             missed = np.hypot(lens.distort(x, y).x - far, lens.distort(x, y).y - far[::-1])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.oracles import colmap_pixels, points_in_front
@@ -20,7 +20,6 @@ def ring(angles: FloatArray) -> FloatArray:
     return np.stack((np.sin(angles), np.zeros_like(angles), np.cos(angles)), axis=1)
 
 
-@settings(deadline=None)
 @given(st.floats(-2, 0.06), st.integers(0, 2**32 - 1))
 def test_agrees_with_colmap_in_front(k: float, seed: int) -> None:
     camera, points = Division(310, 305, 322, 241, k), points_in_front(seed)
@@ -29,7 +28,6 @@ def test_agrees_with_colmap_in_front(k: float, seed: int) -> None:
     np.testing.assert_allclose(camera.project(points)[seen], expected[seen], rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(0.001, 4))
 def test_a_pincushion_distortion_folds_where_its_angle_is_largest(k: float) -> None:
     camera = Division(1, 1, 0, 0, k)
@@ -43,7 +41,6 @@ def test_a_pincushion_distortion_folds_where_its_angle_is_largest(k: float) -> N
     assert (np.diff(camera.project(ring(inner))[:, 0]) > 0).all()
 
 
-@settings(deadline=None)
 @given(st.floats(-4, -0.001))
 def test_a_barrel_distortion_never_folds(k: float) -> None:
     """90 degrees off the axis are at 1 + k r^2 = 0; the angle only nears 180."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.double_sphere import DoubleSphere
@@ -36,7 +36,6 @@ def seen_up_to(xi: float, alpha: float) -> float:
     return angles[stops[0]] if stops.size else math.pi
 
 
-@settings(deadline=None)
 @given(XI, ALPHA, SEED)
 def test_follows_its_formula_where_it_is_seen(xi: float, alpha: float, seed: int) -> None:
     angles = np.random.default_rng(seed).uniform(0, math.pi, 500)
@@ -50,7 +49,6 @@ def test_follows_its_formula_where_it_is_seen(xi: float, alpha: float, seed: int
     assert not seen[angles > 1.01 * seen_up_to(xi, alpha) + 1e-3].any()
 
 
-@settings(deadline=None)
 @given(XI, ALPHA)
 def test_the_rim_is_that_of_the_second_sphere(xi: float, alpha: float) -> None:
     """From the second centre, at height -xi, a ray down to cos = -w1 meets the first sphere."""
@@ -63,7 +61,6 @@ def test_the_rim_is_that_of_the_second_sphere(xi: float, alpha: float) -> None:
     assert not seen[1] or angles[1] >= math.pi
 
 
-@settings(deadline=None)
 @given(XI, st.floats(0.51, 1))
 def test_the_image_ends_in_the_circle_where_it_folds(xi: float, alpha: float) -> None:
     camera = DoubleSphere(1, 1, 0, 0, xi, alpha)
@@ -74,7 +71,6 @@ def test_the_image_ends_in_the_circle_where_it_folds(xi: float, alpha: float) ->
     np.testing.assert_allclose(camera.project(rays[:1]), pixels[:1], rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(XI, ALPHA, SEED)
 def test_one_sphere_is_the_unified_camera(xi: float, alpha: float, seed: int) -> None:
     directions = np.random.default_rng(seed).standard_normal((200, 3))

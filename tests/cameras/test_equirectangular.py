@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import pixel_grid
@@ -52,7 +52,6 @@ def test_a_full_panorama_wraps_and_a_part_of_it_does_not() -> None:
     np.testing.assert_allclose(before, after, atol=1e-14)
 
 
-@settings(deadline=None)
 @given(st.integers(-200, 200), st.integers(1, WIDTH))
 def test_the_pixels_of_any_crop_come_back(left: int, width: int) -> None:
     """Also of one across the seam, or a turn away: longitudes follow the image."""
@@ -60,7 +59,6 @@ def test_the_pixels_of_any_crop_come_back(left: int, width: int) -> None:
     np.testing.assert_allclose(part.project(part.rays(40, width)), pixel_grid(40, width), atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(-math.pi, math.pi), st.sampled_from([-1, 1]))
 def test_the_poles_are_part_of_the_image(longitude: float, pole: int) -> None:
     """With a row of pixels on each pole, which see one direction and are seen at any longitude."""
@@ -77,7 +75,6 @@ def test_the_poles_are_part_of_the_image(longitude: float, pole: int) -> None:
     assert np.isnan(camera.directions(np.array([0, row + pole * 1e-6]))).all()
 
 
-@settings(deadline=None)
 @given(st.floats(5, 500), st.floats(-300, 300), st.integers(1, 3500), st.floats(-2, 2))
 def test_a_panorama_comes_back_or_is_refused(fx: float, cx: float, width: int, skew: float) -> None:
     """Its first and its last column see the same, or more, if they are a turn apart."""
@@ -96,11 +93,9 @@ def test_a_panorama_comes_back_or_is_refused(fx: float, cx: float, width: int, s
 def test_a_column_that_is_seen_twice_is_refused(kind: type[Equirectangular | Cylindrical]) -> None:
     f = 180 / (2 * math.pi)
     assert kind(f, f, 89.5, 9, size=(180, 20)).wraps(180)
-    with pytest.raises(
-        CameraError, match=r"^181 pixels .*, which are 362 degrees; expected a turn"
-    ):
+    with pytest.raises(CameraError, match=r"181 pixels.*362 degrees"):
         kind(f, f, 89.5, 9, size=(181, 20))  # columns at numpy.linspace(-pi, pi, 181)
-    with pytest.raises(CameraError, match=r"^300 pixels .* 47\.7465 for a whole turn"):
+    with pytest.raises(CameraError, match=r"300 pixels.*47\.7465"):
         FULL.crop(-60, 0, 300, HEIGHT)
 
 
@@ -130,7 +125,6 @@ def test_a_transverse_panorama_has_its_poles_left_and_right() -> None:
     assert np.isnan(beyond).all()
 
 
-@settings(deadline=None)
 @given(st.floats(-200, 200), st.integers(0, 87), st.integers(1, 88))
 def test_the_pixels_of_any_crop_of_a_transverse_panorama_come_back(
     cy: float, top: int, height: int
@@ -146,7 +140,6 @@ def test_the_pixels_of_any_crop_of_a_transverse_panorama_come_back(
     assert not part.wraps(40)
 
 
-@settings(deadline=None)
 @given(st.floats(5, 500), st.floats(-300, 300), st.integers(1, 3500), st.floats(-2, 2))
 def test_a_transverse_panorama_comes_back_or_is_refused(
     fy: float, cy: float, height: int, skew: float

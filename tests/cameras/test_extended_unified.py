@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.oracles import colmap_pixels, points_in_front
@@ -18,7 +18,6 @@ ALPHA = st.floats(0, 1)
 BETA = st.floats(0.1, 10)
 
 
-@settings(deadline=None)
 @given(ALPHA, BETA, st.integers(0, 2**32 - 1))
 def test_follows_its_formula_wherever_it_is_valid(alpha: float, beta: float, seed: int) -> None:
     """Usenko et al., "The Double Sphere Camera Model", section 3 B: valid for z > -w d."""
@@ -35,7 +34,6 @@ def test_follows_its_formula_wherever_it_is_valid(alpha: float, beta: float, see
     np.testing.assert_allclose(pixels[known], expected[known], rtol=1e-6, atol=1e-6)
 
 
-@settings(deadline=None)
 @given(ALPHA, BETA, st.integers(0, 2**32 - 1))
 def test_agrees_with_colmap_in_front(alpha: float, beta: float, seed: int) -> None:
     camera, points = ExtendedUnified(310, 305, 322, 241, alpha, beta), points_in_front(seed)
@@ -43,7 +41,6 @@ def test_agrees_with_colmap_in_front(alpha: float, beta: float, seed: int) -> No
     np.testing.assert_allclose(camera.project(points), expected, rtol=1e-11, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(0.5, 1, exclude_min=True), BETA)
 def test_the_image_ends_in_the_circle_where_it_folds(alpha: float, beta: float) -> None:
     camera = ExtendedUnified(1, 1, 0, 0, alpha, beta)
@@ -54,7 +51,6 @@ def test_the_image_ends_in_the_circle_where_it_folds(alpha: float, beta: float) 
     np.testing.assert_allclose(camera.project(rays[:1]), pixels[:1], rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(0, 5), st.integers(0, 2**32 - 1))
 def test_a_sphere_is_the_unified_camera(xi: float, seed: int) -> None:
     directions = np.random.default_rng(seed).standard_normal((200, 3))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.oracles import colmap_pixels, points_in_front
@@ -15,7 +15,6 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import CameraError
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 3.0), st.integers(0, 2**32 - 1))
 def test_agrees_with_colmap_in_front(omega: float, seed: int) -> None:
     camera, points = FieldOfView(310, 305, 322, 241, omega), points_in_front(seed)
@@ -25,7 +24,6 @@ def test_agrees_with_colmap_in_front(omega: float, seed: int) -> None:
     np.testing.assert_allclose(camera.project(points), expected, rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 3.1))
 def test_landmarks_of_the_angle(omega: float) -> None:
     """The unit square of the plane z = 1 keeps its width; 90 and 180 degrees follow."""
@@ -48,5 +46,5 @@ def test_a_small_omega_is_a_pinhole() -> None:
 
 @pytest.mark.parametrize("omega", [0, -1, math.pi, 60, 1e-12])
 def test_an_angle_out_of_its_domain_is_refused(omega: float) -> None:
-    with pytest.raises(CameraError, match=r"omega = .* from 1e-09 to below pi"):
+    with pytest.raises(CameraError, match=r"omega = .*1e-09.*pi"):
         FieldOfView(300, 300, 0, 0, omega)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.oracles import colmap_pixels, points_in_front
@@ -21,7 +21,6 @@ RADII = {
 
 
 @pytest.mark.parametrize("model", RADII)
-@settings(deadline=None)
 @given(angle=st.floats(0, 3.14), azimuth=st.floats(0, 6.28))
 def test_the_radius_is_that_of_the_angle(
     model: type[IdealFisheye], angle: float, azimuth: float
@@ -57,7 +56,6 @@ def test_a_stereographic_image_has_no_end_and_does_not_show_the_axis_behind() ->
 
 
 @pytest.mark.parametrize("model", RADII)
-@settings(deadline=None)
 @given(widest=st.floats(0.01, 3.1), azimuth=st.floats(0, 6.28))
 def test_an_image_circle_that_ends_earlier_ends_both_rays_and_projections(
     model: type[IdealFisheye], widest: float, azimuth: float
@@ -73,7 +71,6 @@ def test_an_image_circle_that_ends_earlier_ends_both_rays_and_projections(
 
 
 @pytest.mark.parametrize("model", RADII)
-@settings(deadline=None)
 @given(widest=st.floats(1e-6, math.pi))
 def test_the_image_circle_itself_is_seen(model: type[IdealFisheye], widest: float) -> None:
     camera = model(100, 100, 0, 0, widest=widest)
@@ -85,7 +82,7 @@ def test_the_image_circle_itself_is_seen(model: type[IdealFisheye], widest: floa
 
 @pytest.mark.parametrize("widest", [0.0, -1.0, 3.1416, 180.0])
 def test_an_image_circle_that_cannot_be_is_refused(widest: float) -> None:
-    with pytest.raises(CameraError, match=r"widest = .*; expected .* above 0 and up to pi"):
+    with pytest.raises(CameraError, match=r"widest = .*pi"):
         Equisolid(100, 100, 0, 0, widest=widest)
 
 

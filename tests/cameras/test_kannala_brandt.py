@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.models import MODELS
@@ -19,7 +19,6 @@ from rayrelief.cameras.kannala_brandt import KannalaBrandt
 WIDE = KannalaBrandt(300, 301, 499.5, 379.5, 0.02, -0.006, 0.003, -0.0008)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data(), st.integers(0, 2**32 - 1))
 def test_agrees_with_opencv_in_front(data: st.DataObject, seed: int) -> None:
     cv2 = pytest.importorskip("cv2")
@@ -45,7 +44,6 @@ def test_agrees_with_colmap_in_front() -> None:
     np.testing.assert_allclose(WIDE.project(points), expected, rtol=1e-12, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(-0.9, -0.04))
 def test_one_coefficient_folds_at_its_closed_form(k1: float) -> None:
     """For k1 alone r' = 1 + 3 k1 t^2 vanishes at t = 1/sqrt(-3 k1), where r = 2/3 t."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cameras.models import MODELS
+from profiles import fewer_examples
 from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.distortion import LensDistortion
@@ -39,7 +40,7 @@ def directions(seed: int, count: int = 500) -> FloatArray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(RANDOM_LENS, SEED)
 def test_the_jacobian_is_the_derivative(camera: MetashapeLens, seed: int) -> None:
     distort = camera.distortion.distort
@@ -56,7 +57,7 @@ def test_the_jacobian_is_the_derivative(camera: MetashapeLens, seed: int) -> Non
     np.testing.assert_array_equal(found.determinant, determinant)
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(RANDOM_LENS, SEED)
 @example(GROWN, 0)
 def test_nothing_of_the_branch_is_distorted_beyond_its_reach(
@@ -75,7 +76,7 @@ def test_there_is_one_reach_whoever_computes_it() -> None:
     assert vars(LensDistortion)["reach"].func(distortion) == distortion.reach
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(RANDOM_LENS, SEED)
 def test_without_growth_the_models_are_known_ones(camera: MetashapeLens, seed: int) -> None:
     lens = replace(camera, p3=0.0, p4=0.0)

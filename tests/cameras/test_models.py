@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.models import HEIGHT, MODELS, SLOW, WIDTH
+from profiles import fewer_examples
 from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES, depth_kind, pixel_grid
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
@@ -32,7 +33,7 @@ def for_random_cameras(test: Test) -> Callable[[str], None]:
 
     @EVERY_MODEL
     def run(model: str) -> None:
-        @settings(max_examples=7 if model in SLOW else 15, deadline=None)
+        @fewer_examples(7 if model in SLOW else 3)
         @given(MODELS[model], SEED)
         def check(camera: PlaneCamera, seed: int) -> None:
             test(model, camera, seed)

@@ -117,7 +117,7 @@ def test_a_view_is_refused_at_once_for_another_image_size():
 
 @pytest.mark.parametrize("f", [1e-4, 2e8])
 def test_a_focal_length_beyond_reason_is_refused(f):
-    with pytest.raises(CameraError, match=r"from 0\.001 to 1e\+08, in pixels"):
+    with pytest.raises(CameraError, match=r"0\.001 to 1e\+08"):
         Pinhole(f, f, 1, 1)
 
 

@@ -106,10 +106,10 @@ def test_the_image_ends_at_the_widest_angle() -> None:
 @pytest.mark.parametrize(
     ("lens", "words"),
     [
-        ((0.0, 0.0), r"k1 = 0.0; expected a number from 1e-09: the angle rises"),
+        ((0.0, 0.0), r"k1 = 0.0"),
         ((0.0, -0.02), "signs of all coefficients if they are those of Blender"),
-        ((math.nan, 1.0), "k0 = nan; expected a finite number"),
-        ((0.0, 1.0, math.inf), "k2 = inf; expected a finite number"),
+        ((math.nan, 1.0), "k0 = nan"),
+        ((0.0, 1.0, math.inf), "k2 = inf"),
     ],
 )
 def test_lenses_that_cannot_be(lens: tuple[float, ...], words: str) -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.radial import RIM, RisingFunction, first_failure, up_to
@@ -20,7 +20,6 @@ def polynomial(k1: float, k2: float, limit: float = math.pi) -> RisingFunction:
     return RisingFunction(evaluate, limit)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(-0.5, 0.5), st.floats(-0.1, 0.1), st.integers(0, 2**32 - 1))
 def test_the_inverse_inverts_up_to_the_very_end(k1: float, k2: float, seed: int) -> None:
     function = polynomial(k1, k2)
@@ -34,7 +33,6 @@ def test_the_inverse_inverts_up_to_the_very_end(k1: float, k2: float, seed: int)
     np.testing.assert_allclose(found[steep], t[steep], atol=1e-11)
 
 
-@settings(deadline=None)
 @given(st.floats(-0.5, 0.5), st.floats(-0.1, 0.1))
 def test_the_end_is_the_first_zero_of_the_derivative(k1: float, k2: float) -> None:
     function = polynomial(k1, k2)

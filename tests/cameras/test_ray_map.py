@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import depth_kind, pixel_grid
@@ -36,7 +36,6 @@ RAYS = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(RAYS)
 def test_pixel_centres_survive_the_round_trip(rays):
     camera = RayMap(rays)
@@ -48,7 +47,6 @@ def test_pixel_centres_survive_the_round_trip(rays):
     np.testing.assert_allclose(projected[seen], pixels[seen], atol=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
 @given(RAYS, SEED)
 def test_anything_between_pixel_centres_survives_the_round_trip(rays, seed):
     camera = RayMap(rays)
@@ -59,7 +57,6 @@ def test_anything_between_pixel_centres_survives_the_round_trip(rays, seed):
     np.testing.assert_allclose(camera.project(directions[seen]), pixels[seen], atol=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.floats(0.05, 0.95))
 def test_missing_rays_disturb_nothing_else(seed, share):
     rng = np.random.default_rng(seed)
@@ -98,7 +95,6 @@ def test_maps_without_a_cell_still_know_their_pixels(height, width):
     np.testing.assert_allclose(camera.project(camera.unit), pixel_grid(height, width))
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 40), st.integers(2, 40), st.floats(1, 170))
 def test_nothing_is_seen_behind_the_camera(height, width, degrees):
     camera = RayMap(fisheye(height, width, degrees))

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cameras.models import MODELS
 from cameras.oracles import colmap_pixels
+from profiles import fewer_examples
 from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
@@ -42,7 +43,7 @@ def directions_within(angle: float, seed: int, count: int = 1000) -> FloatArray:
         ("rad-tan thin prism fisheye", "RAD_TAN_THIN_PRISM_FISHEYE"),
     ],
 )
-@settings(max_examples=15, deadline=None)
+@fewer_examples(3)
 @given(data=st.data(), seed=SEED)
 def test_agrees_with_colmap_in_front(model: str, name: str, data: st.DataObject, seed: int) -> None:
     camera = replace(data.draw(MODELS[model]), skew=0.0)  # which COLMAP has not
@@ -54,7 +55,6 @@ def test_agrees_with_colmap_in_front(model: str, name: str, data: st.DataObject,
     assert seen[points[:, 2] > 3 * math.cos(0.29)].all()
 
 
-@settings(max_examples=30, deadline=None)
 @given(k(0.1), k(0.02), k(0.005), k(5e-4), SEED)
 def test_radial_terms_alone_are_those_of_kannala_and_brandt(
     k1: float, k2: float, k3: float, k4: float, seed: int
@@ -77,7 +77,7 @@ def test_radial_terms_alone_are_those_of_kannala_and_brandt(
         )
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(P, P, P, P, SEED)
 def test_without_radial_terms_both_models_are_one(
     p1: float, p2: float, s1: float, s2: float, seed: int

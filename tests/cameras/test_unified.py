@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cameras.models import MODELS
+from profiles import fewer_examples
 from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.fisheye import Stereographic
 from rayrelief.cameras.pinhole import Pinhole
@@ -22,7 +23,7 @@ def ring(angles: FloatArray) -> FloatArray:
     return np.stack((np.sin(angles), np.zeros_like(angles), np.cos(angles)), axis=1)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(st.data(), st.integers(0, 2**32 - 1))
 def test_agrees_with_opencv_on_the_moved_sphere(data: st.DataObject, seed: int) -> None:
     cv2 = pytest.importorskip("cv2")
@@ -42,7 +43,6 @@ def test_agrees_with_opencv_on_the_moved_sphere(data: st.DataObject, seed: int) 
     np.testing.assert_allclose(pixels[seen], np.stack((u, v), axis=1), rtol=1e-9, atol=1e-8)
 
 
-@settings(deadline=None)
 @given(st.floats(1.001, 50))
 def test_a_fisheye_ends_in_the_circle_where_it_folds(xi: float) -> None:
     camera = Unified(1, 1, 0, 0, xi)
@@ -54,7 +54,6 @@ def test_a_fisheye_ends_in_the_circle_where_it_folds(xi: float) -> None:
     assert camera.project(ring(angles))[0, 0] == pytest.approx(rim)
 
 
-@settings(deadline=None)
 @given(st.floats(-0.99, 0.99))
 def test_below_one_the_image_goes_to_infinity(xi: float) -> None:
     camera = Unified(1, 1, 0, 0, xi)
@@ -66,7 +65,6 @@ def test_below_one_the_image_goes_to_infinity(xi: float) -> None:
     np.testing.assert_allclose(camera.project(camera.directions(far)), far, rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.floats(-0.999, -1e-6), st.integers(0, 2**32 - 1))
 @example(-0.3, 0)
 def test_an_offset_below_zero_sees_nothing_behind(xi: float, seed: int) -> None:
@@ -99,5 +97,5 @@ def test_extreme_offsets_go_there_and_back(xi: float) -> None:
 
 @pytest.mark.parametrize("xi", [-1, -1.5, -0.9999])
 def test_an_offset_that_leaves_nothing_to_see_is_refused(xi: float) -> None:
-    with pytest.raises(CameraError, match=r"xi = .*; expected a number from -0\.999"):
+    with pytest.raises(CameraError, match=r"xi = .*-0\.999"):
         Unified(300, 300, 0, 0, xi)

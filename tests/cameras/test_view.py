@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera
@@ -35,7 +35,6 @@ def mean_of_neighbours(across: FloatArray, down: FloatArray, *, wraps: bool) -> 
     return mean
 
 
-@settings(deadline=None)
 @given(st.floats(1, 1000), st.floats(1, 1000), st.floats(-20, 30), st.integers(0, 2**32 - 1))
 def test_pixels_of_a_pinhole_are_the_depth_over_the_focal_length(
     fx: float, fy: float, cx: float, seed: int
@@ -47,7 +46,6 @@ def test_pixels_of_a_pinhole_are_the_depth_over_the_focal_length(
     np.testing.assert_allclose(view.footprint(depth), expected, rtol=1e-9)
 
 
-@settings(deadline=None)
 @given(st.integers(-40, 40), st.integers(3, WIDTH))
 def test_pixels_of_a_panorama_are_chords_of_its_circles_also_at_the_seam(
     left: int, width: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ PINHOLE = Pinhole(300.0, 310.5, 159.25, 119.75, size=(320, 240))
 LENS = BrownConrady(300, 310, 159, 119, -0.2, 0.01, 0.001, -0.002, size=(320, 240))
 FISHEYE = KannalaBrandt(100, 101, 159, 119, 0.01, -0.002, size=(320, 240))
 SIZE = ("--width", 320, "--height", 240)
-NO_SIZE = "does not tell the size of its image: give --width and --height"
+BOTH = "--width and --height"
 TARGETS = [
     ("opencv", PINHOLE, "camera.yaml"),
     ("opencv", LENS, "camera.xml"),
@@ -33,6 +35,11 @@ TARGETS = [
     ("nerfstudio", FISHEYE, "transforms.json"),
     ("rayrelief", FISHEYE, "camera.json"),
 ]
+
+
+def sketch(out):
+    """Rows of digits and dots in what was printed."""
+    return [line for line in out.splitlines() if re.fullmatch(r"[0-9.]{9,}", line)]
 
 
 def test_what_an_opencv_file_holds(run, tmp_path):
@@ -60,18 +67,19 @@ def test_a_panorama_says_that_it_wraps(run, tmp_path):
 
 def test_the_sketch_counts_degrees_off_the_axis(run):
     done = run("camera", "100,100,159.5,119.5", "--width", 320, "--height", 240)
-    *_, last_row, legend = done.out.splitlines()
-    assert legend == "degrees off the axis in steps of 10, a dot where there is no ray"
-    corner = np.degrees(np.arctan(np.hypot(156.7, 112.5) / 100))
-    assert last_row[0] == str(int(corner / 10))
+    rows = sketch(done.out)
+    assert "steps of 10" in done.out
+    corner = np.degrees(np.arctan(np.hypot(159.5, 119.5) / 100))
+    assert rows[-1][0] == str(int(corner / 10))
+    assert {row[len(row) // 2] for row in rows} == set("01234"), "up to 50 degrees above the axis"
 
 
 def test_pixels_without_a_ray_are_dots(run, tmp_path):
     write_camera(tmp_path / "camera.json", BrownConrady(60, 60, 79.5, 59.5, -0.3, size=(160, 120)))
     done = run("camera", tmp_path / "camera.json")
-    rows = done.out.splitlines()[-17:-1]
+    rows = sketch(done.out)
     assert rows[0][0] == "."
-    assert rows[8][24] == "0"
+    assert rows[len(rows) // 2][len(rows[0]) // 2] == "0"
     assert "0.00% of the pixels" not in done.out
 
 
@@ -120,46 +128,47 @@ def test_every_format_that_is_offered_can_be_written():
     assert {name.value for name in TargetName} == {*WRITERS, "rays"}
 
 
-RAYS = "expected one of .npy, .npz, .exr. Rename the file, which is to hold the ray of every pixel"
+RAYS = ".npy, .npz, .exr"
 
 
 @pytest.mark.parametrize(
     ("name", "to", "words"),
     [
-        ("K.txt", ("--to", "k"), "a KannalaBrandt does not fit"),
-        ("K.txt", ("--to", "rays"), f"K.txt has the suffix '.txt'; {RAYS}"),
-        ("x.json", ("--to", "rays"), f"x.json has the suffix '.json'; {RAYS}"),
-        ("rays.mat", ("--to", "rays"), f"rays.mat has the suffix '.mat'; {RAYS}"),
-        ("K.npy", ("--to", "k"), "K.npy has the suffix '.npy' of an array; expected another one"),
-        ("a.EXR", ("--to", "opencv"), "a.EXR has the suffix '.EXR' of an array"),
-        ("a.yaml", (), "expected one of .json, .npy, .npz, .exr. Rename the file, or name another"),
-        ("rays", (), "rays has no suffix; expected one of .json, .npy"),
+        ("K.txt", ("--to", "k"), ("KannalaBrandt",)),
+        ("K.txt", ("--to", "rays"), ("K.txt", "'.txt'", RAYS)),
+        ("x.json", ("--to", "rays"), ("x.json", "'.json'", RAYS)),
+        ("rays.mat", ("--to", "rays"), ("rays.mat", "'.mat'", RAYS)),
+        ("K.npy", ("--to", "k"), ("K.npy", "'.npy'")),
+        ("a.EXR", ("--to", "opencv"), ("a.EXR", "'.EXR'")),
+        ("a.yaml", (), (f".json, {RAYS}",)),
+        ("rays", (), ("rays has no suffix", f".json, {RAYS}")),
     ],
 )
 def test_what_a_file_cannot_hold_is_refused_and_nothing_is_written(run, tmp_path, name, to, words):
     write_camera(tmp_path / "own.json", FISHEYE)
     done = run("camera", tmp_path / "own.json", "--write", tmp_path / name, *to)
-    assert words in done.error()
+    error = done.error()
+    assert all(word in error for word in words)
     assert [path.name for path in tmp_path.iterdir()] == ["own.json"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("100,100,1,1",), "needs --width and --height"),
-        (("K.txt", "--picture", "rays.png"), f"K.txt {NO_SIZE}"),
-        (("K.npy", "--write", "r.npy"), f"K.npy {NO_SIZE}"),
-        (("K.npy", "--write", "r.exr", "--to", "rays"), f"K.npy {NO_SIZE}"),
-        (("calib.npz", "--resize", "320x240"), f"calib.npz {NO_SIZE}"),
-        (("K.txt", "--write", "a.yaml", "--to", "ros"), f"K.txt {NO_SIZE}"),
-        (("K.txt", "--write", "a.yaml", "--to", "kalibr"), f"K.txt {NO_SIZE}"),
-        (("K.txt", "--write", "a.txt", "--to", "colmap"), f"K.txt {NO_SIZE}"),
-        (("K.txt", "--write", "a.json", "--to", "nerfstudio"), f"K.txt {NO_SIZE}"),
-        (("K.txt", "--width", "100"), "--width and --height go together"),
-        (("fov:60", "--height", "100"), "--width and --height go together"),
-        (("K.txt", "--to", "colmap"), "--to says the format of --write"),
-        (("K.txt", "--crop", "1,2,3"), "'1,2,3' is not understood"),
-        (("fov:60", *SIZE, "--resize", "0x3"), "'0x3' is not understood"),
+        (("100,100,1,1",), (BOTH,)),
+        (("K.txt", "--picture", "rays.png"), ("K.txt", BOTH)),
+        (("K.npy", "--write", "r.npy"), ("K.npy", BOTH)),
+        (("K.npy", "--write", "r.exr", "--to", "rays"), ("K.npy", BOTH)),
+        (("calib.npz", "--resize", "320x240"), ("calib.npz", BOTH)),
+        (("K.txt", "--write", "a.yaml", "--to", "ros"), ("K.txt", BOTH)),
+        (("K.txt", "--write", "a.yaml", "--to", "kalibr"), ("K.txt", BOTH)),
+        (("K.txt", "--write", "a.txt", "--to", "colmap"), ("K.txt", BOTH)),
+        (("K.txt", "--write", "a.json", "--to", "nerfstudio"), ("K.txt", BOTH)),
+        (("K.txt", "--width", "100"), (BOTH,)),
+        (("fov:60", "--height", "100"), (BOTH,)),
+        (("K.txt", "--to", "colmap"), ("--to", "--write")),
+        (("K.txt", "--crop", "1,2,3"), ("'1,2,3'",)),
+        (("fov:60", *SIZE, "--resize", "0x3"), ("'0x3'",)),
     ],
 )
 def test_wrong_usage_is_told(run, tmp_path, monkeypatch, arguments, words):
@@ -170,7 +179,8 @@ def test_wrong_usage_is_told(run, tmp_path, monkeypatch, arguments, words):
     np.savez("calib.npz", mtx=matrix, dist=np.zeros(5))
     done = run("camera", *arguments)
     assert done.code == 2
-    assert words in " ".join(done.err.replace("│", " ").split())
+    said = " ".join(done.err.replace("│", " ").split())
+    assert all(word in said for word in words)
     assert {path.name for path in tmp_path.iterdir()} == {"K.txt", "K.npy", "calib.npz"}
 
 

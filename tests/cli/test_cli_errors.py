@@ -34,19 +34,19 @@ from rayrelief.io.images import write_png
         (("integrate", "FOLDER", "-o", "OUT", "--threads", "0"), ["--threads"]),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--camera", "orthographic", "--fov", "60"),
-            ["either --camera or --fov"],
+            ["--camera", "--fov"],
         ),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--method", "bini", "--midpoint", "0.5"),
-            ["--midpoint cannot be used with --method bini"],
+            ["--midpoint", "--method bini"],
         ),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--method", "bini", "--no-jumps"),
-            ["--jumps cannot be used with --method bini"],
+            ["--jumps", "--method bini"],
         ),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--method", "smooth", "--published"),
-            ["--published goes with"],
+            ["--published"],
         ),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--depth-format", "npy,tif"),
@@ -57,7 +57,7 @@ from rayrelief.io.images import write_png
         *(
             (
                 (*verb, *camera, *option),
-                [f"{option[0]} cannot be used with the camera", repr(words)],
+                [option[0], repr(words)],
             )
             for verb in (("integrate", "FOLDER", "-o", "OUT"), ("evaluate", "FOLDER"))
             for camera, words in (
@@ -69,11 +69,11 @@ from rayrelief.io.images import write_png
         ),
         (
             ("camera", "fov:60", "--width", "9", "--height", "9", "--k-order", "legacy"),
-            ["--k-order cannot be used with the camera", "'fov:60'"],
+            ["--k-order", "'fov:60'"],
         ),
         (
             ("evaluate", "FOLDER", "--fov", "60", "--which", "cam0", "--k-order", "legacy"),
-            ["--which and --k-order cannot be used with the camera"],
+            ["--which and --k-order"],
         ),
     ],
     ids=lambda value: " ".join(value[2:]) if isinstance(value, tuple) else "",
@@ -93,28 +93,26 @@ def test_wrong_usage(run, sphere, out, arguments, words):
 def test_missing_path(run, out):
     line = run("integrate", out / "nowhere", "-o", out).error()
     assert f"{out / 'nowhere'} does not exist" in line
-    assert "a folder or a normal map" in line
 
 
 def test_name_that_no_file_system_takes(run, out):
     line = run("integrate", "n" * 5000, "-o", out).error()
-    assert "cannot be used: " in line
-    assert "Check the path" in line
+    assert "n" * 100 in line
 
 
 def test_folder_without_a_normal_map(run, sphere, out):
     (sphere / "normal_map.png").unlink()
     line = run("integrate", sphere, "-o", out).error()
+    assert str(sphere) in line
     assert "normal_map.png" in line
-    assert "Rename your file" in line
 
 
 def test_cut_off_png(run, sphere, out):
     path = sphere / "normal_map.png"
     path.write_bytes(path.read_bytes()[:-200])
     line = run("integrate", sphere, "-o", out).error()
-    assert f"{path} is damaged or cut off" in line
-    assert "Write or download it again" in line
+    assert str(path) in line
+    assert "damaged" in line
 
 
 def test_mask_of_another_size(run, sphere, out):
@@ -122,24 +120,22 @@ def test_mask_of_another_size(run, sphere, out):
     line = run("integrate", sphere, "-o", out).error()
     assert "24x32" in line
     assert "32x24" in line
-    assert "Crop or resize" in line
 
 
 def test_empty_mask(run, sphere, out):
     write_png(sphere / "mask.png", np.zeros((24, 32), np.uint8))
     line = run("integrate", sphere, "-o", out).error()
-    assert "mask.png has no pixel inside" in line
-    assert "invert" in line
+    assert str(sphere / "mask.png") in line
 
 
 @pytest.mark.parametrize(
     ("array", "words"),
     [
-        (np.full((24, 32, 3), np.nan), ["has no normal", "Check that this is the right file"]),
-        (np.ones((24, 32, 2)), ["two channels per pixel", "(24, 32, 2)", "Save x, y and z"]),
+        (np.full((24, 32, 3), np.nan), ["no normal"]),
+        (np.ones((24, 32, 2)), ["two channels", "(24, 32, 2)"]),
         (np.ones((24, 32)), ["grey", "(24, 32)"]),
         (np.ones((2, 24, 32, 3)), ["(2, 24, 32, 3)"]),
-        (np.array([{"normals": 1}], dtype=object), ["pickled", "Save it again"]),
+        (np.array([{"normals": 1}], dtype=object), ["pickled"]),
     ],
     ids=["NaN", "two channels", "grey", "four axes", "pickle"],
 )
@@ -156,14 +152,14 @@ def test_camera_of_another_resolution(run, sphere, out):
     line = run("integrate", sphere, "-o", out).error()
     assert "64x48" in line
     assert "32x24" in line
-    assert "The map was probably scaled: use camera.resize(32, 24)" in line
+    assert "resize(32, 24)" in line
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("0 0 16\n0 0 12\n0 0 1\n", "a singular matrix"),
-        ("fx 0 cx\n0 fy cy\n0 0 1\n", "'fx' in line 1, which is not a finite number"),
+        ("0 0 16\n0 0 12\n0 0 1\n", "singular"),
+        ("fx 0 cx\n0 fy cy\n0 0 1\n", "'fx' in line 1"),
         ("30 0 16\n0 30 12\n", "2 rows"),
     ],
     ids=["singular", "text", "cut off"],
@@ -171,9 +167,8 @@ def test_camera_of_another_resolution(run, sphere, out):
 def test_camera_matrix_that_is_none(run, sphere, out, text, found):
     (sphere / "K.txt").write_text(text)
     line = run("integrate", sphere, "-o", out).error()
-    assert f"{sphere / 'K.txt'} holds {found}" in line
-    assert "fx 0 cx, 0 fy cy, 0 0 1" in line
-    assert "numpy.savetxt" in line
+    for fact in (str(sphere / "K.txt"), found, "fx 0 cx, 0 fy cy, 0 0 1", "numpy.savetxt"):
+        assert fact in line
 
 
 @pytest.mark.parametrize(
@@ -216,9 +211,8 @@ def test_order_of_a_camera_that_is_no_matrix(run, sphere, out, verb, name):
     (out.parent / "cameras.txt").write_text("1 SIMPLE_PINHOLE 32 24 40 16 12\n")
     arguments = [places.get(argument, argument) for argument in verb]
     line = run(*arguments, "--camera", out.parent / name, "--k-order", "legacy").error()
-    assert "k_order='legacy' (--k-order) was given for" in line
+    assert "--k-order" in line
     assert name in line
-    assert "Leave it out" in line
 
 
 PAIR = "1 PINHOLE 32 24 40 40 16 12\n2 PINHOLE 32 24 40 40 900 12\n3 PINHOLE 64 48 40 40 32 24\n"
@@ -228,8 +222,8 @@ PAIR = "1 PINHOLE 32 24 40 40 16 12\n2 PINHOLE 32 24 40 40 900 12\n3 PINHOLE 64 
 @pytest.mark.parametrize(
     ("which", "words"),
     [
-        ("2", "cameras.txt, camera 2, holds a principal point at (899.5, 11.5), far outside"),
-        ("3", "cameras.txt, camera 3, holds a camera for 64x48 pixels"),
+        ("2", ("cameras.txt, camera 2", "(899.5, 11.5)")),
+        ("3", ("cameras.txt, camera 3", "64x48")),
     ],
 )
 def test_one_of_several_cameras_that_does_not_fit_is_named(run, sphere, out, verb, which, words):
@@ -237,12 +231,12 @@ def test_one_of_several_cameras_that_does_not_fit_is_named(run, sphere, out, ver
     (out.parent / "cameras.txt").write_text(PAIR)
     arguments = [places.get(argument, argument) for argument in verb]
     line = run(*arguments, "--camera", out.parent / "cameras.txt", "--which", which).error()
-    assert words in line
+    assert all(word in line for word in words)
 
 
 def test_normals_that_face_away_name_a_convention_that_fits(run, sphere, out):
     line = run("integrate", sphere, "-o", out, "--convention", "opencv").error()
-    assert "100 % of the normals face away" in line
+    assert "100 %" in line
     assert "'opengl'" in line
     assert "(--convention)" in line
     assert not out.exists()
@@ -273,8 +267,8 @@ def test_missing_convention_of_a_single_file(run, sphere, out):
 def test_file_without_permission(run, sphere, out):
     (sphere / "normal_map.png").chmod(0)
     line = run("integrate", sphere, "-o", out).error()
-    assert "normal_map.png cannot be read" in line
-    assert "permissions" in line
+    assert "normal_map.png" in line
+    assert "permission" in line
 
 
 # No place for the results
@@ -290,7 +284,7 @@ def test_output_folder_that_is_a_file(run, sphere, out, below, monkeypatch):
     out.write_text("taken")
     line = run("integrate", sphere, "-o", out.joinpath(*below)).error()
     assert f"{out} is a file" in line
-    assert "Choose another -o" in line
+    assert " -o" in line
     assert out.read_text() == "taken"
 
 
@@ -300,7 +294,7 @@ def test_output_folder_that_is_a_file(run, sphere, out, below, monkeypatch):
 def test_output_folder_without_permission(run, sphere, out, monkeypatch):
     monkeypatch.setattr("rayrelief.cli.run.integrate", refuse)
     out.mkdir(mode=0o500)
-    assert f"{out} may not be written to" in run("integrate", sphere, "-o", out).error()
+    assert str(out) in run("integrate", sphere, "-o", out).error()
 
 
 def raise_for(name, failure):
@@ -320,8 +314,8 @@ def test_disk_full(run, sphere, out, name, monkeypatch):
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(os, "replace", raise_for(name, full))
     line = run("integrate", sphere, "-o", out, "--threads", 1).error()
-    assert f"the disk was full while {out / name} was written" in line
-    assert "Free some space" in line
+    assert "disk" in line
+    assert str(out / name) in line
     written = {path.name for path in out.iterdir()}
     assert written < {"depth.npy", "mesh.ply", "preview.png", "camera.json", "report.json"}
     assert name not in written
@@ -375,9 +369,8 @@ def test_interrupted_while_evaluating(run, sphere, plane, monkeypatch):
     assert ended.code == 130
     _, row = ended.out.splitlines()
     assert row.startswith("sphere")
-    assert ended.lines("interrupted: ") == [
-        f"interrupted: {plane} and what follows it are left out"
-    ]
+    (told,) = ended.lines("interrupted: ")
+    assert str(plane) in told
 
 
 def test_interrupted_while_loading(run, monkeypatch):

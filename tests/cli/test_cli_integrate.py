@@ -7,6 +7,7 @@ import inspect
 import json
 from importlib.metadata import PackageNotFoundError
 
+import cv2
 import numpy as np
 import pytest
 
@@ -40,8 +41,7 @@ def test_files_and_summary(run, sphere, out):
     assert sorted(path.name for path in out.iterdir()) == names
     assert all(str(out / name) in ended.out for name in names)
     assert "MADE (median scale)" in ended.out
-    assert len(ended.lines("note: ")) == 5
-    assert ended.err.count("\n") == 5
+    assert ended.lines("note: ") == [f"note: sphere: {note}" for note in read_scene(sphere).notes]
 
 
 def test_depth_is_that_of_the_library_bit_for_bit(run, sphere, out):
@@ -73,6 +73,7 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
     assert report["errors"]["alignment"] == "scale"
     assert report["errors"]["re"] < 1.0
     assert {"python", "platform", "numpy", "scipy", "numba"} <= set(report["versions"])
+    assert report["versions"]["opencv"] == cv2.__version__
 
 
 def test_report_of_two_runs_differs_only_in_its_times(run, sphere, out, read_report):
@@ -153,7 +154,7 @@ def no_preview(monkeypatch):
     monkeypatch.setattr("rayrelief.viewer.preview.write_preview", lambda *_, **__: None)
 
 
-LEFT = "left from an earlier run, not of this one"
+LEFT = "left from an earlier run"
 
 
 def contents(folder):
@@ -173,14 +174,15 @@ def test_files_of_an_earlier_run_are_named_and_stay(run, plane, out, read_report
     before = contents(out)
 
     second = run("integrate", plane, "-o", out, "--camera", rays, *BARE)
-    told = [line for line in second.lines("note: ") if LEFT in line]
-    assert told == [f"note: {LEFT}: depth.npy, mesh.stl, camera.json"]
+    (told,) = (line for line in second.lines("note: ") if LEFT in line)
+    assert told.endswith(": depth.npy, mesh.stl, camera.json")
     assert read_report(out)["files"] == ["preview.png", "rays.npy", "report.json"]
     del before["report.json"]
     assert before.items() <= contents(out).items()
 
     third = run("integrate", plane, "-o", out, "--json", *BARE)
-    assert [line for line in third.lines("note: ") if LEFT in line] == [f"note: {LEFT}: rays.npy"]
+    (told,) = (line for line in third.lines("note: ") if LEFT in line)
+    assert told.endswith(": rays.npy")
     assert third.json()["status"]["ok"]
 
 
@@ -278,8 +280,8 @@ def test_a_run_that_would_replace_its_input_is_refused_before_it_starts(
     for module in ("run", "dry_run"):
         monkeypatch.setattr(f"rayrelief.cli.{module}.integrate", None)
     error = run("integrate", *arguments, *more).error()
-    assert f"{plane / name} is read by this run, whose results would replace it" in error
-    assert "Choose another folder with -o" in error
+    assert str(plane / name) in error
+    assert " -o" in error
     assert contents(plane) == before
 
 
@@ -351,7 +353,7 @@ def test_truth_that_is_no_use_does_not_cost_the_result(run, sphere, out, read_re
     ended = run("integrate", sphere, "-o", out, *ONE_THREAD)
     assert ended.code == 0
     (warning,) = ended.lines("warning: ")
-    assert "not compared with the ground truth: no pixel has both" in warning
+    assert "ground truth" in warning
     assert read_report(out)["errors"] is None
     assert len(list(out.iterdir())) == 5
 
@@ -466,8 +468,7 @@ def test_warning_is_one_line(run, sphere, out, read_report):
     ended = run("integrate", sphere, "-o", out, "--max-iterations", 1, *ONE_THREAD)
     assert ended.code == 0
     (warning,) = ended.lines("warning: ")
-    assert "iteration limit" in warning
-    assert "raise max_iterations" in warning
+    assert "max_iterations" in warning
     status = read_report(out)["status"]
     assert not status["ok"]
     assert status["outcome"] == "iteration_limit"

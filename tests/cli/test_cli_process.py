@@ -15,7 +15,10 @@ from rayrelief.io.exr import write_exr
 
 TIMEOUT = 120  # seconds: only a run that hangs gets there
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX"),
+]
 
 
 def test_streams_of_a_piped_run(start, sphere, out):

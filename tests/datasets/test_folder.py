@@ -131,7 +131,7 @@ def test_camera_json_goes_before_k_txt(folder):
 
 def test_two_matrices_are_named_unless_something_goes_before_them(folder):
     np.save(folder / "K.npy", np.loadtxt(folder / "K.txt"))
-    with pytest.raises(FileError, match=r"both K\.txt and K\.npy; expected one of them"):
+    with pytest.raises(FileError, match=r"K\.txt and K\.npy"):
         read_scene(folder)
     assert read_scene(folder, camera=CAMERA).camera is CAMERA
     write_camera(folder / "camera.json", CAMERA)
@@ -144,7 +144,7 @@ def test_missing_camera_names_the_ways_out(folder):
         InputError, match=r"rayrelief\.cameras.*--fov 60.*--camera orthographic.*K\.txt"
     ):
         read_scene(folder)
-    with pytest.raises(InputError, match="single normal map has no camera"):
+    with pytest.raises(InputError, match=r"single normal map.*camera"):
         read_scene(folder / "normal_map.png", convention="opengl")
 
 

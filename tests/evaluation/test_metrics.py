@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.evaluation.metrics import aligned, depth_errors, error_map
 
@@ -98,7 +99,7 @@ def test_unit_of_the_truth_is_that_of_made_alone(seed, unit):
     assert scaled.era == pytest.approx(errors.era, rel=1e-9, abs=1e-11)
 
 
-@settings(max_examples=20)
+@fewer_examples(2)
 @given(SEEDS, st.sampled_from(["scale", "shift"]))
 def test_pixels_without_both_do_not_matter(seed, alignment):
     depth, truth = random_maps(seed)
@@ -119,24 +120,27 @@ def test_inputs_stay_as_they_are():
 
 def test_text_names_the_alignment():
     depth, truth = row(1, 2, 4), row(2, 4, 9)
-    assert str(depth_errors(depth, truth, "scale")).startswith("MADE (median scale) 0.3333, RE ")
-    assert str(depth_errors(depth, truth, "shift")) == "MADE (median shift) 1.333"
+    scaled = str(depth_errors(depth, truth, "scale"))
+    shifted = str(depth_errors(depth, truth, "shift"))
+    assert all(fact in scaled for fact in ("MADE", "scale", "0.3333", "RE ", "ERA "))
+    assert all(fact in shifted for fact in ("MADE", "shift", "1.333"))
+    assert "RE " not in shifted
 
 
 def test_two_sizes():
-    with pytest.raises(InputError, match=r"\(2, 3\) and the truth \(3, 2\); expected two maps"):
+    with pytest.raises(InputError, match=r"\(2, 3\).*\(3, 2\)"):
         depth_errors(np.ones((2, 3)), np.ones((3, 2)), "scale")
 
 
 @pytest.mark.parametrize("alignment", ["scale", "shift"])
 def test_no_pixel_in_common(alignment):
-    with pytest.raises(InputError, match=r"no pixel has both .* masks that overlap"):
+    with pytest.raises(InputError, match="no pixel has both"):
         depth_errors(row(1, np.nan), row(np.nan, 1), alignment)
 
 
 @pytest.mark.parametrize(("depth", "truth"), [((1, 0), (1, 1)), ((1, 1), (0, 0))])
 def test_zero_is_no_depth_where_a_scale_is_free(depth, truth):
-    with pytest.raises(InputError, match="have the depth 0; expected NaN"):
+    with pytest.raises(InputError, match=r"depth 0.*NaN"):
         depth_errors(row(*depth), row(*truth), "scale")
     assert depth_errors(row(*depth), row(*truth), "shift").made >= 0
 

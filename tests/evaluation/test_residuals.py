@@ -7,9 +7,10 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
@@ -73,7 +74,7 @@ def random_scene(seed):
     return Scene(normals, mask, camera, depth)
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(SEEDS, st.sampled_from([4, "diagonal", 8]), st.sampled_from(["ray_plane", "bini"]))
 def test_definitions_against_a_loop_over_pixels(seed, connectivity, formulation):
     scene = random_scene(seed)
@@ -120,7 +121,7 @@ def test_pixels_without_a_true_depth_do_not_matter():
 
 def test_scene_without_truth_or_centre():
     scene = gallery.plane(6, 8)
-    with pytest.raises(InputError, match=r"'plane' has no true depth.*depth_gt"):
+    with pytest.raises(InputError, match=r"'plane'.*depth_gt"):
         formulation_residuals(replace(scene, depth=None), RayPlane())
     with pytest.raises(InputError, match="no central camera"):
         formulation_residuals(replace(scene, camera=Orthographic()), RayPlane())
@@ -128,7 +129,7 @@ def test_scene_without_truth_or_centre():
 
 def test_truth_of_another_kind():
     scene = gallery.plane(6, 8)
-    with pytest.raises(InputError, match=r"kind 'distance'; expected 'z'.*Convert"):
+    with pytest.raises(InputError, match=r"'distance'.*'z'"):
         formulation_residuals(replace(scene, depth_kind="distance"), RayPlane())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.brown_conrady import BrownConrady
@@ -27,7 +27,6 @@ SEED = st.integers(0, 2**32 - 1)
 FOCAL = st.floats(5, 5000)
 
 
-@settings(max_examples=60, deadline=None)
 @given(SEED, FOCAL, st.floats(-10, 20), st.floats(-10, 20))
 def test_the_forms_agree_for_square_pixels(seed, focal, cx, cy):
     rng = np.random.default_rng(seed)
@@ -42,7 +41,6 @@ def test_the_forms_agree_for_square_pixels(seed, focal, cx, cy):
     np.testing.assert_array_equal(printed.gamma, printed.gamma_weight)
 
 
-@settings(max_examples=60, deadline=None)
 @given(SEED, FOCAL, FOCAL, st.floats(-10, 20), st.floats(-10, 20))
 def test_the_printed_form_is_the_print(seed, fx, fy, cx, cy):
     rng = np.random.default_rng(seed)
@@ -59,7 +57,6 @@ def test_the_printed_form_is_the_print(seed, fx, fy, cx, cy):
             assert equations.offset[d, a] * gamma == pytest.approx(delta, rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.sampled_from([4, "diagonal", 8]))
 def test_exact_on_planes_parallel_to_the_image(seed, connectivity):
     rng = np.random.default_rng(seed)
@@ -88,7 +85,6 @@ def test_first_order_on_slanted_planes_where_two_planes_are_exact():
     assert worst_error(4, ray_plane.central_equations) < 1e-14
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, st.floats(0.01, 10), st.sampled_from([4, "diagonal", 8]))
 def test_orthographic_is_exact_on_planes(seed, pixel_size, connectivity):
     rng = np.random.default_rng(seed)
@@ -113,7 +109,7 @@ def test_the_printed_form_is_refused_for_other_cameras(name):
     graph = pixel_graph(np.ones((5, 5), dtype=bool))
     view = View.of(CAMERAS[name], 5, 5)
     normals = np.tile([0.0, 0.0, -1.0], (5, 5, 1))
-    with pytest.raises(InputError, match=rf"printed form.*{name}.*Use form='rays'"):
+    with pytest.raises(InputError, match=rf"{name}.*form='rays'"):
         BiNI(form="printed").equations(graph, normals, view)
 
 
@@ -122,7 +118,7 @@ def test_the_printed_form_is_refused_for_diagonal_neighbours(connectivity):
     graph = pixel_graph(np.ones((5, 5), dtype=bool), connectivity)
     view = View.of(Pinhole(9.0, 9.0, 2.0, 2.0), 5, 5)
     normals = np.tile([0.0, 0.0, -1.0], (5, 5, 1))
-    with pytest.raises(InputError, match=rf"connectivity {connectivity}; expected.*4"):
+    with pytest.raises(InputError, match=rf"connectivity {connectivity}.*4"):
         BiNI(form="printed", connectivity=connectivity).equations(graph, normals, view)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.orthographic import Orthographic
@@ -67,7 +67,6 @@ def assert_terms(equations, offset, gamma, gamma_weight):
     np.testing.assert_allclose(equations.gamma_weight, gamma_weight, rtol=1e-7)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     SEED,
     CONNECTIVITY,
@@ -108,7 +107,6 @@ def test_central_two_planes(seed, connectivity, block, midpoint, cost_factor, we
     assert (equations.gamma_weight is equations.gamma) == shared
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, CONNECTIVITY, BLOCK, st.floats(0, 1))
 def test_orthographic_two_planes(seed, connectivity, block, midpoint):
     graph, _, _ = scene(seed, connectivity)
@@ -125,7 +123,6 @@ def test_orthographic_two_planes(seed, connectivity, block, midpoint):
     assert_terms(equations, on_edges(graph, difference), gamma, gamma)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEED, CONNECTIVITY, BLOCK)
 def test_both_first_order_forms(seed, connectivity, block):
     graph, n, tau = scene(seed, connectivity)
@@ -152,7 +149,6 @@ def every_formulation(graph, n, tau):
         yield bini.printed_pinhole_equations(graph, n, Pinhole(30.0, 40.0, 5.0, 4.0))
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEED, CONNECTIVITY, st.integers(1, 40), st.floats(0.3, 3.0))
 def test_blocks_leave_no_trace(seed, connectivity, block, spread):
     graph, n, tau = scene(seed, connectivity, spread=spread)

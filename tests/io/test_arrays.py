@@ -8,6 +8,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -21,7 +22,7 @@ from hypothesis.extra.numpy import arrays
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.arrays import READERS, read_array
 from rayrelief.io.exr import read_attributes, write_exr
-from rayrelief.io.images import write_png
+from rayrelief.io.images import silent_opencv, write_png
 
 
 def assert_same(actual, expected):
@@ -70,7 +71,8 @@ def test_png_round_trip(folder, image):
 def test_tiff_is_read_in_rgb_order(tmp_path, suffix, dtype):
     rgb = np.arange(60).reshape(4, 5, 3).astype(dtype)
     path = tmp_path / f"a{suffix}"
-    path.write_bytes(cv2.imencode(".tif", rgb[..., ::-1])[1].tobytes())
+    uncompressed = (cv2.IMWRITE_TIFF_COMPRESSION, 1)  # OpenCV 4.10 rounds floats otherwise
+    path.write_bytes(cv2.imencode(".tif", rgb[..., ::-1], uncompressed)[1].tobytes())
     assert_same(read_array(path), rgb)
 
 
@@ -78,6 +80,21 @@ def test_jpeg_is_read_in_rgb_order(tmp_path):
     rgb = np.full((16, 16, 3), (200, 100, 50), np.uint8)
     (tmp_path / "a.jpg").write_bytes(cv2.imencode(".jpg", rgb[..., ::-1])[1].tobytes())
     np.testing.assert_allclose(read_array(tmp_path / "a.jpg").astype(int), rgb, atol=2)
+
+
+@pytest.mark.parametrize("moved", [True, False], ids=["since 4.13", "before"])
+def test_opencv_is_silent_while_a_file_is_read_wherever_it_keeps_its_level(monkeypatch, moved):
+    levels = [3]
+    log = {"getLogLevel": lambda: levels[-1], "setLogLevel": levels.append}
+    if moved:
+        monkeypatch.setattr(cv2.utils, "logging", SimpleNamespace(**log), raising=False)
+    else:
+        monkeypatch.delattr(cv2.utils, "logging", raising=False)
+        for name, function in log.items():
+            monkeypatch.setattr(cv2, name, function, raising=False)
+    with silent_opencv():
+        assert levels == [3, 0]
+    assert levels == [3, 0, 3]
 
 
 def hand_made_png(rgb, bits):
@@ -170,9 +187,9 @@ def test_first_key_wins_else_the_only_array(tmp_path, name):
     one, two = np.ones((2, 2)), np.zeros((2, 2))
     path = save_named(tmp_path / name, {"one": one, "two": two})
     assert_same(read_array(path, keys=("absent", "two", "one")), two)
-    with pytest.raises(FileError, match="the arrays one, two; expected one array, or one named x"):
+    with pytest.raises(FileError, match=r"one, two.*named x"):
         read_array(path, keys=("x",))
-    with pytest.raises(FileError, match="the arrays one, two; expected one array"):
+    with pytest.raises(FileError, match="one, two"):
         read_array(path)
     assert_same(read_array(save_named(path, {"other": one}), keys=("x",)), one)
 

@@ -90,13 +90,13 @@ def test_exr_of_another_program_does_not_tell_its_kind(tmp_path):
 
 def test_foreign_png_has_no_scale(tmp_path):
     write_png(tmp_path / "d.png", np.ones((2, 3), np.uint16))
-    with pytest.raises(FileError, match=r"d\.png does not tell the scale"):
+    with pytest.raises(FileError, match=r"d\.png.*DepthScale"):
         read_depth(tmp_path / "d.png")
 
 
 def test_unknown_kind_in_a_file(tmp_path):
     np.savez(tmp_path / "d.npz", depth=DEPTH, kind="disparity")
-    with pytest.raises(FileError, match="'disparity'; expected 'z' or 'distance'"):
+    with pytest.raises(FileError, match=r"'disparity'.*'z' or 'distance'"):
         read_depth(tmp_path / "d.npz")
 
 

@@ -79,6 +79,15 @@ def test_ply_holds_the_bytes_that_trimesh_writes(tmp_path, monkeypatch, block, n
     assert [line for line in found.splitlines() if line in fields] == fields
 
 
+@pytest.mark.parametrize("suffix", [".ply", ".obj"])
+@pytest.mark.parametrize("unit", [1e-9, 1 / 3, 1e9])
+def test_no_digit_of_a_32_bit_float_is_lost_in_any_unit(tmp_path, suffix, unit):
+    mesh = Mesh(unit * square().vertices, square().faces)
+    write_mesh(tmp_path / f"m{suffix}", mesh)
+    read = trimesh.load(tmp_path / f"m{suffix}", process=False, maintain_order=True)
+    np.testing.assert_array_equal(read.vertices.astype(np.float32), mesh.vertices.astype("f4"))
+
+
 def test_points_without_faces(tmp_path):
     mesh = Mesh(square().vertices, np.zeros((0, 3), np.int32))
     write_mesh(tmp_path / "m.ply", mesh)

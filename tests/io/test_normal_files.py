@@ -39,7 +39,9 @@ def test_integers_decode_to_half_a_step(tmp_path, suffix, dtype):
     top = np.iinfo(dtype).max
     assert file.normals.dtype == np.float64
     assert np.abs(file.normals - dome()).max() <= 1 / top * (1 + 1e-9)
-    assert file.notes == (f"{8 * encoded.itemsize}-bit, n = v/{top}*2-1",)
+    (note,) = file.notes
+    assert f"{8 * encoded.itemsize}-bit" in note
+    assert f"v/{top}*2-1" in note
     assert file.mask is None
 
 
@@ -61,14 +63,16 @@ def test_signed_floats_are_taken_as_they_are(tmp_path, suffix):
     normals = dome().astype(np.float32)
     file = read_normals(save_float(tmp_path / f"n{suffix}", normals))
     np.testing.assert_array_equal(file.normals, normals)
-    assert file.notes == ("floats, as stored",)
+    (note,) = file.notes
+    assert "*v" not in note
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".exr"])
 def test_floats_encoded_in_the_unit_interval_are_decoded(tmp_path, suffix):
     file = read_normals(save_float(tmp_path / f"n{suffix}", (dome() + 1) / 2))
     np.testing.assert_allclose(file.normals, dome(), atol=2e-7)
-    assert file.notes == ("floats within [0, 1], n = 2*v-1",)
+    (note,) = file.notes
+    assert "2*v-1" in note
 
 
 @given(
@@ -86,7 +90,7 @@ def test_components_on_the_first_axis_are_moved(tmp_path):
     np.save(tmp_path / "n.npy", np.moveaxis(dome(), -1, 0))
     file = read_normals(tmp_path / "n.npy")
     np.testing.assert_array_equal(file.normals, dome())
-    assert file.notes[0] == "components moved from the first to the last axis"
+    assert "axis" in file.notes[0]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
@@ -120,7 +124,7 @@ def test_black_and_mid_grey_integers_carry_no_normal(tmp_path, dtype, background
     file = read_normals(tmp_path / "n.png")
     assert np.isnan(file.normals[:2]).all()
     assert np.isfinite(file.normals[2:]).all()
-    assert file.notes[-1] == "32 pixels without a normal (black, zero or NaN)"
+    assert "32 pixels" in file.notes[-1]
 
 
 @pytest.mark.parametrize("encoded", [False, True])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.jumps import relative_jump
@@ -21,7 +21,6 @@ UNIT = st.floats(0, 1)
 Q, RHO = 50.0, 0.25
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.floats(-3, 3), st.floats(0.2, 5), UNIT, st.floats(0.01, 20), st.booleans())
 def test_the_cancelled_form_is_the_papers(difference, ratio, beta, ratio_eps, negative):
     ratio_eps = -ratio_eps if negative else ratio_eps
@@ -32,7 +31,6 @@ def test_the_cancelled_form_is_the_papers(difference, ratio, beta, ratio_eps, ne
     assert cancelled == pytest.approx(printed, rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.floats(-300, 300),
     st.floats(-300, 300),
@@ -47,7 +45,6 @@ def test_huge_differences_stay_finite(x_a, x_b, log_omega, beta):
     assert low - slack <= offset <= high + slack, "a mean of the two lies between them"
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(-30, 30), st.floats(-5, 5))
 def test_the_blend_ends_in_the_smooth_offset_and_in_the_present_difference(difference, smooth):
     for blend in (blended_log_offset, blended_offset):
@@ -55,14 +52,12 @@ def test_the_blend_ends_in_the_smooth_offset_and_in_the_present_difference(diffe
         assert blend(difference, smooth, 1.0) == pytest.approx(difference, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), UNIT)
 def test_the_linear_blend_is_a_mean(difference, smooth, beta):
     mean = (1 - beta) * smooth + beta * difference
     assert blended_offset(difference, smooth, beta) == pytest.approx(mean, rel=1e-12, abs=1e-9)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.floats(0, 10))
 def test_opposite_weights_sum_to_one_and_swap(res_b, res_opposite, k):
     there, back = bilateral_weights(res_b, res_opposite, k)
@@ -73,7 +68,6 @@ def test_opposite_weights_sum_to_one_and_swap(res_b, res_opposite, k):
         assert there > back, "the neighbour with the smaller residual gets the larger weight"
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.floats(0, 18), st.floats(0, 18), st.floats(0.1, 2))
 def test_small_weights_keep_their_relative_accuracy(res_b, res_opposite, k):
     t = k * (res_opposite**2 - res_b**2)
@@ -96,7 +90,6 @@ def test_limits_of_the_activation():
     assert 0 <= activation(1.0, 1e9, RHO) < 1e-300
 
 
-@settings(max_examples=100, deadline=None)
 @given(UNIT, UNIT, st.floats(0, 200), UNIT)
 def test_the_activation_falls_as_the_weight_grows(first, second, q, rho):
     low, high = sorted((first, second))

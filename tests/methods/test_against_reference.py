@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.formulation import bini, ray_plane
@@ -106,7 +107,7 @@ def centred(graph: PixelGraph, x: np.ndarray) -> np.ndarray:
 
 
 @every_case
-@settings(max_examples=5, deadline=None)
+@fewer_examples(10)
 @given(seed=SEED)
 def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps, seed):
     problem = Problem.random(formulation, connectivity, seed)
@@ -138,7 +139,7 @@ def test_edge_terms_are_those_of_the_reference(formulation, connectivity, jumps,
 
 
 @every_case
-@settings(max_examples=5, deadline=None)
+@fewer_examples(10)
 @given(seed=SEED)
 def test_normal_equations_are_those_of_the_reference(formulation, connectivity, jumps, seed):
     problem = Problem.random(formulation, connectivity, seed)
@@ -161,7 +162,7 @@ def test_normal_equations_are_those_of_the_reference(formulation, connectivity, 
 
 
 @given(seed=SEED)
-@settings(max_examples=10, deadline=None)
+@fewer_examples(5)
 def test_rounded_weights_do_not_move_the_surface(seed):
     """Equations that a surface satisfies are satisfied by it in the normal equations, too."""
     equations, truth = smooth_problem()
@@ -173,7 +174,7 @@ def test_rounded_weights_do_not_move_the_surface(seed):
 
 
 @every_case
-@settings(max_examples=5, deadline=None)
+@fewer_examples(10)
 @given(seed=SEED)
 def test_one_outer_iteration_is_that_of_the_reference(formulation, connectivity, jumps, seed):
     problem = Problem.random(formulation, connectivity, seed)
@@ -190,7 +191,7 @@ def test_one_outer_iteration_is_that_of_the_reference(formulation, connectivity,
 
 
 @every_case
-@settings(max_examples=3, deadline=None)
+@fewer_examples(17)
 @given(seed=SEED)
 def test_a_run_from_a_flat_start_is_that_of_the_reference(formulation, connectivity, jumps, seed):
     problem = Problem.random(formulation, connectivity, seed)
@@ -206,7 +207,7 @@ def test_a_run_from_a_flat_start_is_that_of_the_reference(formulation, connectiv
     )
 
 
-@settings(max_examples=15, deadline=None)
+@fewer_examples(3)
 @given(SEED, st.sampled_from([2.0, 30.0, 1000.0]), st.sampled_from([5.0, 50.0, 500.0]))
 def test_the_argument_of_the_logarithm_stays_positive_in_every_iteration(seed, k, q):
     rng = np.random.default_rng(seed)

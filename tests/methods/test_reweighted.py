@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.errors import Outcome
@@ -222,7 +223,7 @@ def test_the_history_describes_the_iterates():
     assert history[0].change == pytest.approx(1.0), "the flat start has no relief of its own"
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(SEED, st.booleans(), st.integers(-7, 7).map(lambda n: 2.0**n))
 def test_the_change_ignores_the_scale_and_the_constants_of_the_components(seed, split, scale):
     rng = np.random.default_rng(seed)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.operators import Operator
 from rayrelief.solvers import ConjugateGradient, Dense, Direct, Multigrid, PyAMG
@@ -40,14 +42,14 @@ def conductances(rng: np.random.Generator, graph: PixelGraph, orders: float) -> 
     return conductance
 
 
-def anchors_at(nodes: np.ndarray, weights: object, size: int) -> np.ndarray:
+def anchors_at(nodes: Any, weights: Any, size: int) -> np.ndarray:
     diagonal = np.zeros(size, dtype=np.float32)
     diagonal[nodes] = weights
     return diagonal
 
 
 @solvers
-@settings(max_examples=30, deadline=None)
+@fewer_examples(2)
 @given(seed=SEED, density=st.floats(0.2, 1), connectivity=st.sampled_from([4, "diagonal", 8]))
 def test_agrees_with_the_dense_reference(solver, seed, density, connectivity):
     rng = np.random.default_rng(seed)
@@ -169,7 +171,7 @@ def test_the_same_bits_for_any_number_of_threads():
     assert found[0] == found[1]
 
 
-@settings(max_examples=15, deadline=None)
+@fewer_examples(3)
 @given(seed=SEED)
 def test_a_coarse_level_holds_as_much_as_the_fine_one(seed):
     # For constants, the energy of the coarse matrix is that of the fine one, held nodes apart.

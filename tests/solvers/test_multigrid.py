@@ -5,9 +5,10 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.operators import Operator
@@ -61,7 +62,7 @@ def dense_rows(rows: Rows) -> np.ndarray:
     return matrix - np.diag(matrix.sum(axis=1))
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(seed=SEED, density=st.floats(0.3, 1), connectivity=CONNECTIVITY)
 def test_aggregates_hold_together_by_strong_edges(seed, density, connectivity):
     rng = np.random.default_rng(seed)
@@ -92,7 +93,7 @@ def test_aggregates_do_not_cross_discontinuities():
     assert aggregates.count < system.graph.size / 4
 
 
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(seed=SEED, density=st.floats(0.4, 1), connectivity=CONNECTIVITY)
 def test_the_coarse_energy_is_that_of_the_interpolation(seed, density, connectivity):
     rng = np.random.default_rng(seed)
@@ -123,7 +124,7 @@ def test_a_coupling_of_1e_minus_30_keeps_its_digits_on_coarse_levels():
     np.testing.assert_allclose(coarse.conductance, 1e-30, rtol=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@fewer_examples(3)
 @given(seed=SEED, orders=st.sampled_from([0, 3, 10]))
 def test_the_cycle_is_symmetric_and_never_overshoots(seed, orders):
     # Symmetric, eigenvalues of (cycle . L) in [0, 1]: what conjugate gradients ask of it.

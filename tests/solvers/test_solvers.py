@@ -8,9 +8,10 @@ from importlib.util import find_spec
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.operators import Operator
@@ -68,7 +69,7 @@ def dense_solution(system: Operator, rhs: np.ndarray) -> np.ndarray:
 
 
 @solvers
-@settings(max_examples=40, deadline=None)
+@fewer_examples(1)
 @given(
     seed=SEED,
     height=st.integers(1, 12),
@@ -89,7 +90,7 @@ def test_agrees_with_the_dense_reference(solver, seed, height, width, density, c
 
 
 @solvers
-@settings(max_examples=25, deadline=None)
+@fewer_examples(2)
 @given(seed=SEED, density=st.floats(0.3, 1), connectivity=CONNECTIVITY)
 def test_meets_its_residual_over_twelve_orders_of_magnitude(solver, seed, density, connectivity):
     rng = np.random.default_rng(seed)
@@ -199,7 +200,7 @@ def test_conductances_of_zero_split_a_component(solver):
 
 
 @solvers
-@settings(max_examples=12, deadline=None)
+@fewer_examples(4)
 @given(seed=SEED, shape=st.sampled_from([(9, 10), (46, 47)]), link=st.floats(-300, -20))
 def test_next_to_nothing_on_the_right_leads_nowhere(solver, seed, shape, link):
     # Two plateaus that a jump separates, after an inexact solve: all that is left is rounding.
@@ -242,7 +243,7 @@ def test_a_good_start_takes_no_step():
     np.testing.assert_array_equal(solution.x, expected)
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(SEED, st.sampled_from([1e-2, 1e-4, 1e-6]))
 def test_conjugate_gradients_stop_at_their_tolerance_for_each_component(seed, rtol):
     rng = np.random.default_rng(seed)
@@ -273,7 +274,7 @@ def test_the_direct_solver_refuses_what_would_fill_the_memory():
     assert Direct(max_nodes=64).prepare(system).solve(np.zeros(64), np.zeros(64)).converged
 
 
-@settings(max_examples=12, deadline=None)
+@fewer_examples(4)
 @given(seed=SEED, link=st.floats(-11, 0))
 def test_the_direct_solver_is_exact_across_a_link_that_its_factors_have_lost(seed, link):
     rng = np.random.default_rng(seed)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.synthetic.perturb import quantised, with_outliers, with_rotation_noise
 
@@ -24,7 +25,7 @@ def angles(a, b):
     return np.degrees(np.arccos(np.clip(np.sum(a * b, axis=-1), -1, 1)))
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(seed=SEEDS, fraction=st.floats(0.0, 1.0))
 def test_outliers_replace_exactly_their_share(seed, fraction):
     normals = normal_map(seed)
@@ -43,7 +44,7 @@ def test_outliers_point_everywhere():
     assert np.linalg.norm(mean) < 0.05
 
 
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 @given(seed=SEEDS, degrees=st.floats(0.0, 30.0))
 def test_rotation_noise_keeps_lengths_and_has_the_right_size(seed, degrees):
     normals = normal_map(seed, 105, 100)

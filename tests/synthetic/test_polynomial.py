@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial import polynomial
 
@@ -12,7 +12,6 @@ from rayrelief.synthetic.shapes.polynomial import evaluate, first_root
 ROOTS = st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
 @given(roots=ROOTS, sign=st.sampled_from((-1.0, 1.0)))
 def test_first_root_of_a_product_of_linear_factors(roots, sign):
     coefficients = sign * polynomial.polyfromroots(np.round(roots, 2))
@@ -25,7 +24,6 @@ def test_first_root_of_a_product_of_linear_factors(roots, sign):
     np.testing.assert_allclose(found, odd[0] if odd else np.nan, atol=1e-8)
 
 
-@settings(max_examples=50, deadline=None)
 @given(centre=st.floats(-0.9, 0.9), gap=st.floats(1e-6, 1e-2))
 def test_two_roots_that_nearly_touch_are_told_apart(centre, gap):
     coefficients = polynomial.polyfromroots((centre - gap / 2, centre + gap / 2))
@@ -34,7 +32,6 @@ def test_two_roots_that_nearly_touch_are_told_apart(centre, gap):
     assert abs(found - (centre - gap / 2)) < 1e-9 + 1e-15 / gap
 
 
-@settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), degree=st.integers(1, 8))
 def test_many_at_once_are_first_sign_changes(seed, degree):
     coefficients = np.random.default_rng(seed).normal(size=(degree + 1, 200))

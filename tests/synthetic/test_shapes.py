@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from profiles import fewer_examples
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.synthetic.shapes import (
@@ -113,7 +114,7 @@ def random_rays(seed, count=400):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=10, deadline=None)
+@fewer_examples(5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_hits_lie_on_the_surface_and_face_the_ray_along_its_gradient(name, seed):
     shape, implicit = SHAPES[name]
@@ -143,7 +144,7 @@ def test_hits_lie_on_the_surface_and_face_the_ray_along_its_gradient(name, seed)
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=10, deadline=None)
+@fewer_examples(5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_bounds_hold_every_hit(name, seed):
     shape, _ = SHAPES[name]
@@ -179,7 +180,7 @@ def test_open_boxes_have_no_bounds():
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=6, deadline=None)
+@fewer_examples(8)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_nearest_hit_is_the_first_change_of_sign_on_a_fine_sampling(name, seed):
     shape, implicit = SHAPES[name]
@@ -206,7 +207,6 @@ def test_the_nearest_hit_is_the_first_change_of_sign_on_a_fine_sampling(name, se
     assert ((before > 0) != (behind > 0)).mean() > 0.99
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), thin=st.floats(0.02, 0.95))
 def test_torus_agrees_with_the_roots_of_its_companion_matrix(seed, thin):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.orthographic import Orthographic
@@ -38,7 +38,6 @@ sizes = st.integers(1, 90)
 
 
 @pytest.mark.parametrize("name", ["pinhole", "orthographic", "fisheye"])
-@settings(max_examples=150, deadline=None)
 @given(height=sizes, width=sizes, seed=st.integers(0, 2**32 - 1))
 def test_the_window_holds_every_pixel_that_sees_the_ball(name, height, width, seed):
     rng = np.random.default_rng(seed)

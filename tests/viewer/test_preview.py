@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import label
 
+from profiles import fewer_examples
 from rayrelief import RayPlane, integrate
 from rayrelief.cameras import Orthographic, Pinhole, RayMap
 from rayrelief.errors import InputError
@@ -15,9 +18,16 @@ from rayrelief.io.images import read_image
 from rayrelief.mesh import Mesh
 from rayrelief.surface import grid_mesh
 from rayrelief.synthetic import GALLERY
-from rayrelief.viewer.preview import WIDEST, render_preview, write_preview
-from rayrelief.viewer.rasterise import SAMPLES, oblique_view
-from rayrelief.viewer.sheet import PAPER, format_range
+from rayrelief.viewer.preview import preview_panels, render_preview, write_preview
+from rayrelief.viewer.rasterise import SAMPLES, YAW_DEGREES, oblique_view
+from rayrelief.viewer.sheet import (
+    PAPER,
+    ColourScale,
+    Panel,
+    colour_table,
+    format_range,
+    in_rows,
+)
 
 HEIGHT = 96
 SIZE = 48
@@ -30,13 +40,10 @@ def sphere():
     return scene, integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
 
 
-def panels(sheet, count, height=HEIGHT, width=HEIGHT):
-    """Pictures of the panels of a sheet, which must hold just so many."""
-    margin = (sheet.shape[1] - count * width) // (count + 1)
-    assert sheet.shape[1] == margin + count * (width + margin)
-    top = margin + 2 * max(8, height // 20)
-    lefts = [margin + number * (width + margin) for number in range(count)]
-    return [sheet[top : top + height, left : left + width].astype(int) for left in lefts]
+def panels(result, truth=None, size=HEIGHT):
+    """Panels of a result by their names; without a truth there is no error."""
+    names = ["left", "camera", "right", "depth", "jumps"] + ["error"] * (truth is not None)
+    return dict(zip(names, preview_panels(result, truth, size, size), strict=True))
 
 
 def flat(height, width):
@@ -59,20 +66,16 @@ def step():
     return integrate(flat(20, 20), camera, start=depth, method=method)
 
 
-def test_a_truth_adds_one_panel_to_four(sphere):
+def test_a_truth_adds_the_error_and_changes_nothing_else(sphere):
     scene, result = sphere
-    without = render_preview(result, height=HEIGHT)
-    with_truth = render_preview(result, truth=scene.depth, height=HEIGHT)
-    assert without.dtype == with_truth.dtype == np.uint8
-    assert without.shape[0] == with_truth.shape[0] > HEIGHT
-    panels(without, 4)
-    panels(with_truth, 5)
-    np.testing.assert_array_equal(without, with_truth[:, : without.shape[1]])
+    with_truth = panels(result, scene.depth)
+    for name, panel in panels(result).items():
+        np.testing.assert_array_equal(panel.picture, with_truth[name].picture)
 
 
-@pytest.mark.parametrize("panel", [0, 1], ids=["oblique", "frontal"])
-def test_the_middle_of_a_sphere_is_brighter_than_its_rim(sphere, panel):
-    picture = panels(render_preview(sphere[1], height=HEIGHT), 4)[panel].sum(axis=-1)
+@pytest.mark.parametrize("name", ["left", "camera", "right"])
+def test_the_middle_of_a_sphere_is_brighter_than_its_rim(sphere, name):
+    picture = panels(sphere[1])[name].picture.astype(int).sum(axis=-1)
     inside = picture != sum(PAPER)
     v, u = np.nonzero(inside)
     radius = np.hypot(v - v.mean(), u - u.mean())
@@ -81,8 +84,19 @@ def test_the_middle_of_a_sphere_is_brighter_than_its_rim(sphere, panel):
     assert picture[inside][middle].mean() > picture[inside][rim].mean() + 60
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_what_is_nearer_moves_away_from_the_side_that_one_looks_from(side):
+    """Two small triangles above one another: the upper one is nearer."""
+    corners = np.array([[-1.0, -1.0, 0.0], [0.0, 1.0, 0.0], [1.0, -1.0, 0.0]])
+    vertices = np.concatenate((corners + np.array([0, -2, 9]), corners + np.array([0, 2, 11])))
+    faces = np.array([[0, 1, 2], [3, 4, 5]], np.int32)
+    filled = np.isfinite(oblique_view(Mesh(vertices, faces), 64, 64, side * YAW_DEGREES))
+    upper, lower = (np.nonzero(half)[1].mean() for half in np.split(filled, 2))
+    assert side * (lower - upper) > 0
+
+
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@fewer_examples(2)
 def test_the_oblique_view_of_a_whole_relief_has_no_holes(seed):
     side = 30
     v, u = np.indices((side, side), dtype=float)
@@ -123,15 +137,20 @@ def test_the_surface_is_open_at_a_jump(step):
     assert len(changes) == 4  # two stretches of surface with a gap between them
 
 
+def test_the_near_side_of_a_step_hides_the_gap_from_its_own_side(step):
+    """The near part is on the left: one looks into the gap behind it from the right alone."""
+    paper = {
+        name: (panel.picture[SAMPLES * HEIGHT // 2] == PAPER).all(axis=-1)
+        for name, panel in panels(step).items()
+        if name in ("left", "right")
+    }
+    gaps = {name: np.count_nonzero(np.trim_zeros(~each) == 0) for name, each in paper.items()}
+    assert gaps["left"] == 0 < gaps["right"]
+
+
 def test_the_jump_panel_marks_a_known_step_and_nothing_else(step):
-    picture = panels(render_preview(step, height=HEIGHT), 4)[3]
-    marked = (picture < 200).any(axis=-1)
-    edges = HEIGHT / 20 * np.array([7, 8])
-    columns = np.arange(HEIGHT)
-    np.testing.assert_array_equal(
-        marked, np.broadcast_to((columns >= edges[0]) & (columns < edges[1]), marked.shape)
-    )
-    assert (picture[~marked] == 255).all()
+    marked = (panels(step)["jumps"].picture != 255).any(axis=-1)
+    np.testing.assert_array_equal(marked, np.broadcast_to(np.arange(20) == 7, (20, 20)))
 
 
 def test_a_jump_survives_subsampling():
@@ -139,8 +158,11 @@ def test_a_jump_survives_subsampling():
     method = RayPlane(max_iterations=1, tolerance=None)
     camera = Pinhole(400.0, 400.0, 199.5, 4.5)
     result = integrate(flat(10, 400), camera, start=depth, method=method)
-    picture = panels(render_preview(result, height=32), 4, 32, round(WIDEST * 32))[3]
-    assert (picture < 200).any(axis=-1).any(axis=0).sum() in (1, 2)
+    picture = panels(result, size=32)["jumps"].picture
+    assert picture.shape[1] < 80
+    marked = (picture != 255).any(axis=-1)
+    assert marked.any(axis=1).all()
+    assert marked.any(axis=0).sum() == 1
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (1, 700), (700, 1)])
@@ -148,7 +170,7 @@ def test_a_jump_survives_subsampling():
 def test_tiny_and_thin_maps_have_a_preview(shape, camera):
     result = integrate(flat(*shape), camera, method=RayPlane(max_iterations=2), on_failure="return")
     sheet = render_preview(result, truth=result.depth, height=HEIGHT)
-    assert sheet.shape[1] < 5 * 1.5 * HEIGHT + 6 * 20
+    assert max(sheet.shape) < 5 * HEIGHT
     assert (sheet != PAPER).any()
 
 
@@ -156,17 +178,15 @@ def test_a_mask_that_falls_between_the_samples_has_a_preview():
     mask = np.zeros((200, 200), dtype=bool)
     mask[[20, 180], [20, 180]] = True
     result = integrate(flat(200, 200), Orthographic(), mask=mask, on_failure="return")
-    sheet = render_preview(result, truth=result.depth, height=32)
-    assert len(panels(sheet, 5, 32, 32)) == 5
+    assert render_preview(result, truth=result.depth, height=32).size
 
 
 def test_only_the_surroundings_of_the_mask_are_shown():
     mask = np.zeros((60, 80), dtype=bool)
     mask[41, 7] = True
     result = integrate(flat(60, 80), Orthographic(), mask=mask, on_failure="return")
-    for picture in panels(render_preview(result, height=HEIGHT), 4):
-        assert (picture == picture[0, 0]).all()  # the one pixel fills the whole panel
-        assert (picture[0, 0] != PAPER).any()
+    for panel in preview_panels(result, None, HEIGHT, HEIGHT):
+        assert panel.picture.shape == (1, 1, 3)
 
 
 def test_a_surface_all_around_the_camera_has_a_preview():
@@ -207,12 +227,61 @@ def test_the_same_result_gives_the_same_file(tmp_path, sphere):
     )
 
 
-def test_the_error_panel_is_plain_where_the_depth_is_a_multiple_of_the_truth(sphere):
-    _, result = sphere
-    picture = panels(render_preview(result, truth=7 * result.depth, height=HEIGHT), 5)[4]
-    quarter = HEIGHT // 4
-    middle = picture[quarter:-quarter, quarter:-quarter]
-    assert (middle == middle[0, 0]).all()
+@pytest.mark.parametrize(
+    ("camera", "unit", "shift", "of"),
+    [(Pinhole(50.0, 50.0, 9.5, 9.5), 7.0, 0.0, "depth"), (Orthographic(), 1.0, 5.0, "range")],
+    ids=["central", "orthographic"],
+)
+def test_the_error_is_in_the_unit_of_the_depth_beside_it(camera, unit, shift, of):
+    """A truth in another unit that is 3 % of the depth, or of its range, off in one of ten rows."""
+    normals = np.broadcast_to(np.array([0.3, 0.2, -1.0]) / np.sqrt(1.13), (20, 20, 3))
+    result = integrate(normals, camera, method=RayPlane(max_iterations=2), on_failure="return")
+    whole = result.depth if camera.central else np.ptp(result.depth)
+    wrong = np.arange(20)[:, None] % 10 == 0
+    truth = unit * (result.depth + shift + 0.03 * whole * wrong)
+    depth, error = (panels(result, truth)[name] for name in ("depth", "error"))
+    assert depth.scale is not None
+    assert error.scale is not None
+    assert error.scale.high == pytest.approx(0.03 * np.max(whole), rel=0.2)
+    mean, percent = (float(text) for text in re.findall(r"[0-9.]+(?:e-\d+)?", error.caption))
+    assert percent == pytest.approx(0.3, rel=0.05)
+    assert mean == pytest.approx(percent / 100 * np.mean(whole), rel=0.05)
+    assert of in error.caption
+    plain = (error.picture == error.scale.colours[0]).all(axis=-1)
+    np.testing.assert_array_equal(plain, np.broadcast_to(~wrong, plain.shape))
+
+
+def test_the_depth_says_which_end_is_near(sphere):
+    scale = panels(sphere[1])["depth"].scale
+    assert scale is not None
+    assert scale.low < scale.high
+    assert scale.words == ("near", "far")
+
+
+# The sheet
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_every_panel_is_on_the_sheet_whole(count):
+    colours = colour_table("viridis", 0, 200)[:: 255 // count][:count]
+    pictures = [np.full((20, 30, 3), colour) for colour in colours]
+    scales = [None, ColourScale(colour_table("magma"), 1.0, 2.0, ("near", "far"))]
+    sheet = in_rows([Panel("", each, scales[n % 2]) for n, each in enumerate(pictures)], 40, 60)
+    boxes = []
+    for colour in colours:
+        v, u = np.nonzero((sheet == colour).all(axis=-1))
+        boxes.append((v.min(), v.max(), u.min(), u.max()))
+        assert (np.ptp(v) + 1, np.ptp(u) + 1, len(v)) == (40, 60, 40 * 60)
+    assert boxes == sorted(boxes), "in the order of reading"
+
+
+def test_captions_and_words_are_written():
+    def ink(caption, *words):
+        scale = ColourScale(colour_table("magma"), 1.0, 2.0, words or ("", ""))
+        sheet = in_rows([Panel(caption, np.full((9, 9, 3), PAPER, np.uint8), scale)], 96, 96)
+        return (np.array(PAPER) - sheet).sum()
+
+    assert ink("") < ink("depth") < ink("depth", "near", "far")
 
 
 def test_bad_input_is_named(sphere):

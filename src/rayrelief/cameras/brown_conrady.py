@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rayrelief.cameras.distortion import RationalDistortion
+from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.homography import through_homography
 from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
@@ -60,21 +60,13 @@ class BrownConrady(PlaneCamera):
             )
 
     @cached_property
-    def distortion(self) -> RationalDistortion:
+    def distortion(self) -> LensDistortion:
         """The lens distortion on the plane z = 1."""
-        return RationalDistortion(
-            k1=self.k1,
-            k2=self.k2,
-            p1=self.p1,
-            p2=self.p2,
-            k3=self.k3,
-            k4=self.k4,
-            k5=self.k5,
-            k6=self.k6,
-            s1=self.s1,
-            s2=self.s2,
-            s3=self.s3,
-            s4=self.s4,
+        return LensDistortion(
+            numerator=(self.k1, self.k2, self.k3),
+            denominator=(self.k4, self.k5, self.k6),
+            tangential=(self.p1, self.p2),
+            prism=(self.s1, self.s2, self.s3, self.s4),
         )
 
     @cached_property

@@ -158,30 +158,6 @@ class LensDistortion:
         return factor, (upper_slope - factor * lower_slope) * inverse, lower
 
 
-class RationalDistortion(LensDistortion):
-    """Distortion in OpenCV's rational model with thin prism terms, in OpenCV's order.
-
-    The radial factor is (1 + k1 r2 + k2 r4 + k3 r6) / (1 + k4 r2 + k5 r4 + k6 r6).
-    """
-
-    def __init__(
-        self,
-        k1: float = 0.0,
-        k2: float = 0.0,
-        p1: float = 0.0,
-        p2: float = 0.0,
-        k3: float = 0.0,
-        k4: float = 0.0,
-        k5: float = 0.0,
-        k6: float = 0.0,
-        s1: float = 0.0,
-        s2: float = 0.0,
-        s3: float = 0.0,
-        s4: float = 0.0,
-    ) -> None:
-        super().__init__((k1, k2, k3), (k4, k5, k6), (p1, p2), (s1, s2, s3, s4))
-
-
 @lru_cache(maxsize=16)
 def _branch_of(distortion: LensDistortion) -> Branch:
     """Branch of a distortion: found once for a camera and all that are cut or scaled from it."""

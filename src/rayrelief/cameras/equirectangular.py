@@ -9,36 +9,24 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from rayrelief.cameras.cylindrical import check_turn, longitude, spans_a_turn
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.panorama import Panorama
 from rayrelief.cameras.radial import up_to
 from rayrelief.conventions import FloatArray
 
 
 @dataclass(frozen=True)
-class Equirectangular(PlaneCamera):
+class Equirectangular(Panorama):
     """Panorama with x = longitude and y = latitude in radians, right and down from the z axis.
 
     fx and fy are in pixels per radian. Columns continue around the sphere without end; rows end at
     the poles, whose ray is (0, -1, 0) or (0, 1, 0) for every longitude.
     """
 
-    panoramic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.size is not None:
-            check_turn(self.size[0], self.fx)
-
     @classmethod
     def full(cls, height: int, width: int) -> Self:
         """Panorama of 360 by 180 degrees with the z axis in the middle of the image."""
         fx, fy = width / (2 * math.pi), height / math.pi
         return cls(fx, fy, (width - 1) / 2, (height - 1) / 2, size=(width, height))
-
-    def wraps(self, width: int) -> bool:
-        """Whether the last column of an image of this width is a neighbour of the first one."""
-        return spans_a_turn(self, width)
 
     def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Unit directions (n, 3) of points (n,); NaN past the poles."""
@@ -52,11 +40,11 @@ class Equirectangular(PlaneCamera):
         across = np.hypot(points[:, 0], points[:, 2])
         nowhere = (across == 0) & (points[:, 1] == 0)
         y = np.where(nowhere, np.nan, np.arctan2(points[:, 1], across))
-        return longitude(self, points, y), y
+        return self.longitude(points, y), y
 
 
 @dataclass(frozen=True)
-class TransverseEquirectangular(PlaneCamera):
+class TransverseEquirectangular(Panorama):
     """Panorama with x = latitude and y = longitude in radians, right and down from the z axis.
 
     The poles are to the left and right: fx and fy are in pixels per radian, rows continue around
@@ -64,12 +52,7 @@ class TransverseEquirectangular(PlaneCamera):
     whole turn does not wrap: only columns are joined, and its first and last row are not.
     """
 
-    panoramic: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.size is not None:
-            check_turn(self.size[1], self.fy)
+    around: ClassVar[int] = 1
 
     @property
     def spans_a_turn(self) -> bool:

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rayrelief.cameras.distortion import RationalDistortion
+from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.radial import RIM, RadialCamera, up_to
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
@@ -61,9 +61,9 @@ class Unified(RadialCamera):
             )
 
     @cached_property
-    def distortion(self) -> RationalDistortion:
+    def distortion(self) -> LensDistortion:
         """The lens distortion on the plane."""
-        return RationalDistortion(self.k1, self.k2, self.p1, self.p2)
+        return LensDistortion(numerator=(self.k1, self.k2), tangential=(self.p1, self.p2))
 
     def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Directions (n, 3) of distorted points (n,); NaN where there is none."""

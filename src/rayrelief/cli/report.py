@@ -22,7 +22,7 @@ from rayrelief.scene import Scene
 # What a run writes: other names in a report are none of its results.
 RESULT = re.compile(r"(depth|mesh|preview|camera|rays)\.[a-z]+")
 
-LIBRARIES = ("numpy", "scipy", "numba", "opencv-python-headless", "OpenEXR", "trimesh")
+LIBRARIES = ("numpy", "scipy", "numba", "OpenEXR", "trimesh")
 
 
 def build_report(
@@ -33,6 +33,8 @@ def build_report(
     files: list[str],
 ) -> dict[str, Any]:
     """Collect everything that is needed to understand and repeat a run."""
+    import cv2
+
     return {
         "rayrelief": rayrelief.__version__,
         "scene": scene.name,
@@ -62,6 +64,7 @@ def build_report(
             "python": platform.python_version(),
             "platform": platform.platform(),
             **{name: _version(name) for name in LIBRARIES},
+            "opencv": cv2.__version__,  # four distributions install it
         },
     }
 

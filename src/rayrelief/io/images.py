@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +24,29 @@ def read_image(path: Path) -> npt.NDArray[Any]:
     check_signature(path)
     data = read_bytes(path)
     check_complete(path, data)
-    level = cv2.utils.logging.getLogLevel()
-    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
     try:
-        # From memory: OpenCV cannot open every path on every platform.
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        with silent_opencv():
+            # From memory: OpenCV cannot open every path on every platform.
+            image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
         raise damaged(path, error.err) from error
-    finally:
-        cv2.utils.logging.setLogLevel(level)
     if image is None:
         raise damaged(path, "it cannot be decoded")
     return swap_red_and_blue(image)
+
+
+@contextlib.contextmanager
+def silent_opencv() -> Iterator[None]:
+    """Keep OpenCV from writing to the standard error: what is wrong is raised instead."""
+    import cv2
+
+    log = getattr(cv2.utils, "logging", cv2)  # before 4.13 the module itself
+    level = log.getLogLevel()
+    log.setLogLevel(0)
+    try:
+        yield
+    finally:
+        log.setLogLevel(level)
 
 
 def check_complete(path: Path, data: bytes) -> None:

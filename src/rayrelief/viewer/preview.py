@@ -14,8 +14,8 @@ from rayrelief.io.images import write_png
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.surface import grid_mesh
-from rayrelief.viewer.rasterise import normals_of, oblique_view, shade
-from rayrelief.viewer.sheet import ColourScale, Image, Panel, colour_table, paint, side_by_side
+from rayrelief.viewer.rasterise import YAW_DEGREES, normals_of, oblique_view, shade
+from rayrelief.viewer.sheet import ColourScale, Image, Panel, colour_table, in_rows, paint
 
 SMALLEST_HEIGHT = 32
 NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
@@ -33,7 +33,7 @@ def write_preview(
 def render_preview(
     result: Integration, *, truth: FloatArray | None = None, height: int = 480
 ) -> Image:
-    """Preview (H, W, 3) of a result as an RGB image: panels side by side.
+    """Preview (H, W, 3) of a result as an RGB image: the panels of ``preview_panels`` in rows.
 
     Parameters
     ----------
@@ -44,6 +44,25 @@ def render_preview(
     height
         Pixels of each panel's picture; captions and margins come on top.
     """
+    rows, columns = _Window.around(result.mask, longest_side=2 * height).shape
+    width = round(height * min(max(columns / rows, NARROWEST), WIDEST))
+    return in_rows(preview_panels(result, truth, height, width), height, width)
+
+
+def preview_panels(
+    result: Integration, truth: FloatArray | None, height: int, width: int
+) -> list[Panel]:
+    """Surface, depth, jumps and error, all lengths in the unit of ``result.depth``.
+
+    Parameters
+    ----------
+    result
+        What ``integrate`` returned.
+    truth
+        (H, W) true depth of the same kind in any unit, NaN where unknown; None: no error.
+    height, width
+        Pixels of each panel on the sheet; its picture may have more, or fewer.
+    """
     if height < SMALLEST_HEIGHT:
         raise InputError(
             f"the preview is to be {height} pixels high",
@@ -51,9 +70,14 @@ def render_preview(
             remedy="Leave height out for 480",
         )
     window = _Window.around(result.mask, longest_side=2 * height)
-    rows, columns = window.shape
-    width = round(height * min(max(columns / rows, NARROWEST), WIDEST))
-    return side_by_side(_panels(result, truth, window, height, width), height, width)
+    jumps = window.largest(result.active_jumps())
+    mesh, inside = _surface(result, window, jumps)
+    panels = [
+        *_surface_panels(mesh, _clay(_frontal_view(result, mesh, inside)), height, width),
+        _depth_panel(result, window),
+        _jump_panel(jumps),
+    ]
+    return panels if truth is None else [*panels, _error_panel(result, truth, window)]
 
 
 @dataclass(frozen=True)
@@ -100,24 +124,15 @@ class _Window:
         return values
 
 
-def _panels(
-    result: Integration, truth: FloatArray | None, window: _Window, height: int, width: int
-) -> list[Panel]:
-    jumps = window.largest(result.active_jumps())
-    mesh, inside = _surface(result, window, jumps)
-    frontal = _clay(_frontal_view(result, mesh, inside))
-    panels = [
-        Panel("surface, seen from the side", _clay(oblique_view(mesh, height, width)))
-        if len(mesh.faces)
-        else Panel("points without faces", frontal),
-        Panel("surface, seen by the camera", frontal),
-        _depth_panel(result, window),
-        _jump_panel(jumps),
-    ]
-    if truth is not None:
-        error = error_map(result.depth, truth, "scale" if result.camera.central else "shift")
-        panels.append(_error_panel(error, window))
-    return panels
+def _surface_panels(mesh: Mesh, frontal: Image, height: int, width: int) -> list[Panel]:
+    """From the left, by the camera and from the right; points alone have no side."""
+    if not len(mesh.faces):
+        return [Panel("points without faces", frontal)]
+    left, right = (
+        Panel(f"surface from the {side}", _clay(oblique_view(mesh, height, width, yaw)))
+        for side, yaw in (("left", -YAW_DEGREES), ("right", YAW_DEGREES))
+    )
+    return [left, Panel("surface as the camera sees it", frontal), right]
 
 
 def _surface(result: Integration, window: _Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
@@ -151,7 +166,7 @@ def _clay(brightness: FloatArray) -> Image:
 
 def _depth_panel(result: Integration, window: _Window) -> Panel:
     low, high = np.percentile(result.depth[result.mask], (1, 99))
-    scale = ColourScale(colour_table("viridis"), float(low), float(high))
+    scale = ColourScale(colour_table("viridis"), float(low), float(high), ("near", "far"))
     picture = scale.paint(window.samples(result.depth))
     return Panel(f"depth, {result.depth_kind}", picture, scale)
 
@@ -162,12 +177,18 @@ def _jump_panel(jumps: FloatArray) -> Panel:
     scale = ColourScale(colour_table("inferno", 205, 0), 0.0, high)
     picture = scale.paint(jumps)
     picture[jumps == 0] = 255
-    return Panel("jumps", picture, scale) if sizes.size else Panel("no jumps", picture)
+    return Panel("jumps of the depth", picture, scale) if sizes.size else Panel("no jumps", picture)
 
 
-def _error_panel(error: FloatArray, window: _Window) -> Panel:
-    known = error[np.isfinite(error)]
-    high = float(np.percentile(known, 99))
-    scale = ColourScale(colour_table("magma", 255, 0), 0.0, high)
-    caption = f"absolute error, mean {known.mean():.3g}"
-    return Panel(caption, scale.paint(window.samples(error)), scale)
+def _error_panel(result: Integration, truth: FloatArray, window: _Window) -> Panel:
+    """Error in the unit of the depth beside it: the truth is aligned with the depth."""
+    central = result.camera.central
+    error = error_map(truth, result.depth, "scale" if central else "shift")
+    both = np.isfinite(error)
+    scale = ColourScale(colour_table("magma", 255, 0), 0.0, float(np.percentile(error[both], 99)))
+    depth = result.depth[both]
+    # Without a centre the depth has no zero to be measured from.
+    whole, of = (depth.mean(), "depth") if central else (np.ptp(depth), "depth's range")
+    mean = error[both].mean()
+    share = f", {100 * mean / whole:.2g} % of the {of}" if whole else ""
+    return Panel(f"error: mean {mean:.2g}{share}", scale.paint(window.samples(error)), scale)

@@ -1,4 +1,4 @@
-"""A shaded picture of a mesh, seen slightly from the side: a small z-buffer."""
+"""A shaded picture of a mesh, seen slightly from one side: a small z-buffer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.mesh import Mesh
 from rayrelief.surface import vertex_normals
 
-YAW_DEGREES = 25.0  # around the vertical axis
+YAW_DEGREES = 25.0  # around the vertical axis; a positive angle looks from the right
 SAMPLES = 2  # per side of a pixel, for smooth outlines
 
 # The eye of the oblique view stands so many radii away: outside the surface, also where this goes
@@ -40,7 +40,7 @@ def shade(normals: FloatArray, towards_eye: FloatArray) -> FloatArray:
     return brightness
 
 
-def oblique_view(mesh: Mesh, height: int, width: int) -> FloatArray:
+def oblique_view(mesh: Mesh, height: int, width: int, yaw: float = YAW_DEGREES) -> FloatArray:
     """Brightness (SAMPLES * height, SAMPLES * width) of a mesh in the camera frame; NaN beside it.
 
     The eye turns around the vertical axis through the middle of the surface. Faces that it sees
@@ -49,7 +49,7 @@ def oblique_view(mesh: Mesh, height: int, width: int) -> FloatArray:
     pivot = np.median(mesh.vertices, axis=0)
     offsets = mesh.vertices - pivot
     radius = float(np.percentile(np.linalg.norm(offsets, axis=-1), 99))
-    turn = _turn_around_y(math.radians(YAW_DEGREES))
+    turn = _turn_around_y(math.radians(yaw))
     seen = offsets @ turn.T + (0.0, 0.0, _EYE_DISTANCE * radius)
     towards_eye = -seen / np.linalg.norm(seen, axis=-1, keepdims=True)
     brightness = shade(normals_of(mesh) @ turn.T, towards_eye)

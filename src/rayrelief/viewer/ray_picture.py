@@ -10,7 +10,7 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.survey import off_axis
 from rayrelief.conventions import FloatArray
 from rayrelief.io.images import write_png
-from rayrelief.viewer.sheet import INK, PAPER, ColourScale, Image, Panel, colour_table, side_by_side
+from rayrelief.viewer.sheet import INK, PAPER, ColourScale, Image, Panel, colour_table, in_rows
 
 LONGEST_SIDE = 480  # pixels of a panel
 CONTOUR_STEPS = (1, 2, 5, 10, 15, 30)  # degrees
@@ -37,7 +37,7 @@ def draw_rays(camera: Camera, height: int, width: int) -> Image:
         panels.append(fineness_panel(unit, stride))
     tall = round(LONGEST_SIDE * height / max(height, width))
     wide = round(LONGEST_SIDE * width / max(height, width))
-    return side_by_side(panels, max(tall, 60), max(wide, 120))
+    return in_rows(panels, max(tall, 60), max(wide, 120))
 
 
 def angle_panel(unit: FloatArray) -> Panel:

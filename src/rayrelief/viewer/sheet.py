@@ -1,4 +1,4 @@
-"""Panels side by side on one sheet: pictures with captions and colour bars."""
+"""Panels in rows on one sheet: pictures with captions and colour bars."""
 
 from __future__ import annotations
 
@@ -17,16 +17,21 @@ ColourMap = Literal["viridis", "inferno", "magma"]
 PAPER = (244, 244, 242)
 INK = (52, 56, 64)
 
+PER_ROW = 3
 _TEXT_SAMPLES = 4  # OpenCV's stroke fonts look clean when they are drawn larger and scaled down
 
 
 @dataclass(frozen=True, eq=False)
 class ColourScale:
-    """Colours (256, 3) of the values from low to high; values beyond take the last colour."""
+    """Colours (256, 3) of the values from low to high; values beyond take the last colour.
+
+    The words stand at the two ends of its bar, beside the numbers.
+    """
 
     colours: Image
     low: float
     high: float
+    words: tuple[str, str] = ("", "")
 
     def paint(self, values: FloatArray) -> Image:
         """Picture (H, W, 3) of values (H, W); paper where they are NaN."""
@@ -66,22 +71,30 @@ def colour_table(name: ColourMap, first: int = 0, last: int = 255) -> Image:
     return table[:, ::-1]
 
 
-def side_by_side(panels: Sequence[Panel], height: int, width: int) -> Image:
-    """Sheet with all panels in a row, their pictures fitted into height x width pixels each."""
-    margin, line = max(4, height // 20), max(8, height // 20)
-    top = margin + 2 * line
-    below = top + height + line // 2
-    sheet = np.full(
-        (below + 2 * line + margin, margin + len(panels) * (width + margin), 3), PAPER, np.uint8
-    )
-    for number, panel in enumerate(panels):
-        left = margin + number * (width + margin)
-        box = sheet[:, left : left + width]
-        _write(box[margin:top], panel.caption, line, "left")
-        _place(box[top : top + height], panel.picture)
-        if panel.scale is not None:
-            _draw_scale(box[below : below + 2 * line], panel.scale, line)
-    return sheet
+def in_rows(panels: Sequence[Panel], height: int, width: int) -> Image:
+    """Sheet with panels in rows of three, their pictures fitted into height x width pixels each."""
+    margin, line = max(4, height // 20), max(8, height // 16)
+    rows = [panels[first : first + PER_ROW] for first in range(0, len(panels), PER_ROW)]
+    total = margin + len(rows[0]) * (width + margin)
+    strips = [np.full((margin, total, 3), PAPER, np.uint8)]
+    for row in rows:
+        bars = 3 * line if any(panel.scale is not None for panel in row) else line
+        strip = np.full((2 * line + height + bars, total, 3), PAPER, np.uint8)
+        middle = (len(rows[0]) - len(row)) * (width + margin) // 2  # the last row may be shorter
+        for number, panel in enumerate(row):
+            left = margin + middle + number * (width + margin)
+            _draw_panel(strip[:, left : left + width], panel, height, line)
+        strips.append(strip)
+    return np.concatenate(strips)
+
+
+def _draw_panel(box: Image, panel: Panel, height: int, line: int) -> None:
+    """Fill a box with the caption, the picture and the colour bar of a panel."""
+    top, below = 2 * line, 2 * line + height + line // 2
+    _write(box[:top], panel.caption, line, "left")
+    _place(box[top : top + height], panel.picture)
+    if panel.scale is not None:
+        _draw_scale(box[below : below + 2 * line], panel.scale, line)
 
 
 def format_range(low: float, high: float) -> tuple[str, str]:
@@ -108,13 +121,14 @@ def _place(box: Image, picture: Image) -> None:
 
 
 def _draw_scale(box: Image, scale: ColourScale, line: int) -> None:
-    """Colour bar with a number at either end."""
+    """Colour bar with a number at either end, and a word if it has one."""
     columns = np.linspace(0, 255, box.shape[1]).round().astype(np.intp)
     bar = line // 2
     box[:bar] = scale.colours[columns]
-    low, high = format_range(scale.low, scale.high)
-    _write(box[bar:], low, line, "left")
-    _write(box[bar:], high, line, "right")
+    for side, word, number in zip(
+        ("left", "right"), scale.words, format_range(scale.low, scale.high), strict=True
+    ):
+        _write(box[bar:], f"{word} {number}".strip(), line, side)
 
 
 def _write(box: Image, text: str, line: int, side: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rayrelief
@@ -45,7 +45,6 @@ def turned_vectors(vectors: np.ndarray) -> np.ndarray:
     return found
 
 
-@settings(deadline=None)
 @given(level=st.integers(0, 100), seed=st.integers(0, 99))
 def test_outliers_are_a_share_of_the_mask(level, seed):
     scene = scene_of()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.accuracy.known_jumps import KnownJumps
+from profiles import fewer_examples
 from rayrelief import ConjugateGradient, integrate
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
@@ -43,7 +44,7 @@ def piecewise_scene(seed):
 
 
 @pytest.mark.parametrize("connectivity", CONNECTIVITIES)
-@settings(max_examples=8, deadline=None)
+@fewer_examples(6)
 @given(seed=SEED)
 def test_known_discontinuities_return_the_truth(connectivity, seed):
     camera, normals, depth = piecewise_scene(seed)
@@ -63,7 +64,7 @@ def test_known_discontinuities_return_the_truth(connectivity, seed):
         np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@settings(max_examples=8, deadline=None)
+@fewer_examples(6)
 @given(SEED)
 def test_known_discontinuities_hold_through_the_iterations(seed):
     camera, normals, depth = piecewise_scene(seed)

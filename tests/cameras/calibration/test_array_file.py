@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 from typing import Any, get_args
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.io import savemat
 
+from profiles import fewer_examples
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration import KOrder, Request, read_calibration, read_camera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
@@ -140,7 +143,7 @@ def test_a_transposed_matrix_is_told(tmp_path: Path) -> None:
 
 def test_a_matrix_of_matlab_may_count_from_1_and_is_not_read(tmp_path: Path) -> None:
     savemat(tmp_path / "K.mat", {"K": NEW})
-    with pytest.raises(FileError, match=r"K\.mat holds an array of the shape \(3, 3\); .*K\.txt"):
+    with pytest.raises(FileError, match=r"K\.mat.*\(3, 3\).*K\.txt"):
         read_camera(tmp_path / "K.mat")
 
 
@@ -153,7 +156,7 @@ def test_every_lens_of_opencv_is_read(tmp_path: Path, count: int, shape: tuple[i
     path = save(tmp_path, mtx=MTX, dist=np.reshape(LENS[:count], shape))
     reading = read_calibration(path, Request(480, 640))
     assert reading.camera == BrownConrady(500.5, 501.5, 319.25, 240.75, *LENS[:count])
-    assert reading.notes[0] == "calib.npz: OpenCV calibration"
+    assert all(fact in reading.notes[0] for fact in ("calib.npz", "OpenCV"))
     assert any("k1, k2, p1, p2" in note for note in reading.notes) == (count == 4)
 
 
@@ -198,7 +201,7 @@ def test_a_camera_without_a_size_serves_every_image_that_it_may_have_taken(tmp_p
         camera = read_camera(path, height=height, width=width)
         assert camera.resolution is None
         assert camera.unit_rays(height, width).shape == (height, width, 3)
-    with pytest.raises(FileError, match=r"calib\.npz holds .* image of about 640x482 pixels"):
+    with pytest.raises(FileError, match=r"calib\.npz.*640x482"):
         read_camera(path, height=240, width=320)
 
 
@@ -236,7 +239,7 @@ def test_the_cameras_of_a_pair_are_told_apart(tmp_path: Path) -> None:
     path = save(tmp_path, mtx_left=MTX, dist_left=LENS[:5], mtx_right=second, dist_right=LENS[:8])
     expected = BrownConrady(510.5, 521.5, 319.25, 240.75, *LENS[:8])
     assert read_camera(path, which="mtx_right") == expected
-    with pytest.raises(FileError, match="2 cameras that differ: mtx_left, mtx_right"):
+    with pytest.raises(FileError, match="mtx_left, mtx_right"):
         read_camera(path)
 
 
@@ -261,13 +264,13 @@ def test_rays_go_before_a_matrix(tmp_path: Path, name: str) -> None:
     [
         (OTHER, r"calib\.npz holds the arrays a, b; expected a camera matrix mtx .* rays of the"),
         ({}, r"calib\.npz holds no array; expected a camera matrix mtx"),
-        ({"k1": 0.1, "fx": 9.0}, r"calib\.npz holds the arrays k1, fx; expected a camera matrix"),
+        ({"k1": 0.1, "fx": 9.0}, r"calib\.npz holds the arrays k1, fx"),
         ({"mtx": MTX, "dist": LENS[:3]}, r"calib\.npz: dist holds 3 values; expected .*5 or 8"),
-        ({"mtx": MTX, "dist": [np.nan] * 5}, r"calib\.npz: dist\[0\] is nan; expected a finite"),
+        ({"mtx": MTX, "dist": [np.nan] * 5}, r"calib\.npz: dist\[0\] is nan"),
         ({"mtx": MTX, "dist": np.zeros((2, 5))}, r"dist has 2 rows of 5 values"),
-        ({"mtx": MTX[:2], "dist": LENS[:5]}, r"mtx has 2 rows of 3 values; expected a camera"),
+        ({"mtx": MTX[:2], "dist": LENS[:5]}, r"mtx has 2 rows of 3 values"),
         ({"mtx": MTX.T, "dist": LENS[:5]}, r"calib\.npz: mtx is 500\.5 .* transposed"),
-        ({"mtx": MTX * 1j, "dist": LENS[:5]}, r"mtx\[0\]\[0\] is .*j; expected a finite number"),
+        ({"mtx": MTX * 1j, "dist": LENS[:5]}, r"mtx\[0\]\[0\] is .*j"),
         ({"mtx": -MTX, "dist": LENS[:5]}, r"calib\.npz: mtx is"),
         ({"mtx": MTX, "distortion": LENS[:5]}, r"distortion is not a key that is known"),
         ({"mtx": MTX, "k1": 0.1, "k2": 0.2}, r"calib\.npz: k1 is not a key that is known"),
@@ -286,9 +289,10 @@ def test_every_broken_file_gives_one_clear_message(
     assert caught.value.remedy
 
 
-def test_a_damaged_file_gives_a_camera_or_an_error_in_words(tmp_path: Path) -> None:
+@fewer_examples(50)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_damaged_file_gives_a_camera_or_an_error_in_words(tmp_path: Path, seed: int) -> None:
     data = save(tmp_path, mtx=MTX, dist=LENS[:5], tvecs=np.zeros((3, 3, 1))).read_bytes()
-    seed = SystemRandom().randrange(2**32)
     random, path, refused = Random(seed), tmp_path / "damaged.npz", []
     for _ in range(150):
         broken = bytearray(data)
@@ -299,8 +303,8 @@ def test_a_damaged_file_gives_a_camera_or_an_error_in_words(tmp_path: Path) -> N
             read_camera(path)
         except RayreliefError as error:
             refused.append(error.found)
-    assert len(refused) > 50, f"seed {seed}"
-    assert all("damaged.npz" in found for found in refused), f"seed {seed}"
+    assert len(refused) > 50
+    assert all("damaged.npz" in found for found in refused)
 
 
 # What is asked of a file that leaves nothing to choose
@@ -311,7 +315,7 @@ def test_only_a_matrix_alone_has_an_order(tmp_path: Path, order: KOrder) -> None
     np.save(tmp_path / "rays.npy", np.ones((4, 5, 3)))
     (tmp_path / "dsine.txt").write_text("500,501,320,240\n")
     for path in (save(tmp_path, mtx=MTX, dist=LENS[:5]), tmp_path / "rays.npy"):
-        with pytest.raises(InputError, match=rf"k_order='{order}' \(--k-order\) was given for .*"):
+        with pytest.raises(InputError, match=rf"k_order='{order}'.*--k-order"):
             read_camera(path, k_order=order)
     words = r"dsine\.txt, which holds: .*; expected a 3x3 camera matrix .* Leave it out"
     with pytest.raises(InputError, match=words):

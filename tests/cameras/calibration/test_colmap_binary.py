@@ -79,7 +79,7 @@ def test_other_binary_files_are_not_recognised(tmp_path: Path, data: bytes) -> N
             struct.pack("<Q", 2) + ONE[8:] + struct.pack("<IiQQ4d", 6, 1, 2**40, 3, 5, 5, 2, 1),
             "camera 6 has the size 1099511627776x3",
         ),
-        (ONE[:32] + struct.pack("<4d", 5, float("nan"), 2, 1), "camera 5 has fy = nan; expected a"),
+        (ONE[:32] + struct.pack("<4d", 5, float("nan"), 2, 1), "camera 5 has fy = nan"),
         (ONE[:32] + struct.pack("<4d", -5, 5, 2, 1), "camera 5, holds focal lengths fx = -5.0"),
     ],
 )

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from profiles import fewer_examples
 from rayrelief.cameras.calibration import (
     READERS,
     Reading,
@@ -131,9 +134,12 @@ def test_the_name_of_a_file_does_not_matter(tmp_path: Path, key: str, name: str)
 
 
 @EVERY_SAMPLE
-def test_a_damaged_file_gives_a_camera_or_an_error_in_words(tmp_path: Path, key: str) -> None:
+@fewer_examples(50)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_damaged_file_gives_a_camera_or_an_error_in_words(
+    tmp_path: Path, key: str, seed: int
+) -> None:
     name, content = FILES[key]
-    seed = SystemRandom().randrange(2**32)
     random = Random(seed)
     refused = 0
     for _, variant in zip(range(DAMAGES), damaged(content, random), strict=False):
@@ -142,11 +148,11 @@ def test_a_damaged_file_gives_a_camera_or_an_error_in_words(tmp_path: Path, key:
             read(tmp_path, variant, file, REQUESTS.get(key))
         except RayreliefError as error:
             if str(tmp_path / file) not in error.found:
-                pytest.fail(f"seed {seed}: {error} does not name the file, from {variant!r}")
+                pytest.fail(f"{error} does not name the file, from {variant!r}")
             refused += 1
         except Exception as error:
-            pytest.fail(f"seed {seed}: {error!r} from {variant!r}")
-    assert refused > DAMAGES // 4, f"seed {seed}"
+            pytest.fail(f"{error!r} from {variant!r}")
+    assert refused > DAMAGES // 4
 
 
 @pytest.mark.parametrize("name", ["message.txt", "message.yaml", "message"])
@@ -167,12 +173,12 @@ def test_a_message_as_ros_prints_it_ends_with_the_mark_of_the_next(
     ],
 )
 def test_a_list_of_json_that_was_cut_is_named(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(FileError, match=rf"{name} is not valid JSON \(.*line \d"):
+    with pytest.raises(FileError, match=rf"{name}.*JSON.*line \d"):
         read(tmp_path, text, name)
 
 
 def test_a_list_is_no_calibration(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="is not a calibration that is known here"):
+    with pytest.raises(FileError, match=r"frames\.json.*COLMAP"):
         read(tmp_path, '[{"fl_x": 500}]', "frames.json")
 
 
@@ -203,7 +209,7 @@ def test_a_principal_point_in_the_corner_is_noted(tmp_path: Path, name: str) -> 
 )
 def test_a_principal_point_elsewhere_is_not_noted(tmp_path: Path, camera: Pinhole) -> None:
     opencv_file.write(tmp_path / "camera.yml", camera)
-    assert read_calibration(tmp_path / "camera.yml").notes == ("camera.yml: OpenCV calibration",)
+    assert len(read_calibration(tmp_path / "camera.yml").notes) == 1  # the name of the format
 
 
 def test_the_corner_of_a_part_that_was_cut_out_is_not_noted(tmp_path: Path) -> None:

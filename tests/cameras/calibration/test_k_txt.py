@@ -95,7 +95,7 @@ def test_an_unknown_image_size_means_opencv_order(k_txt):
 
 
 def test_an_unknown_order_is_refused(k_txt):
-    with pytest.raises(InputError, match=r"k_order='bini'; expected one of 'auto', 'opencv'"):
+    with pytest.raises(InputError, match=r"k_order='bini'.*'auto', 'opencv'"):
         read_camera(k_txt(NEW), height=HEIGHT, width=WIDTH, k_order="bini")  # type: ignore[arg-type]
 
 
@@ -150,7 +150,7 @@ def test_every_broken_file_gives_one_clear_message(k_txt, text, words):
 def test_skew_is_kept(k_txt):
     path = k_txt("100 3 300\n0 110 250\n0 0 1")
     assert read_camera(path, height=HEIGHT, width=WIDTH) == Pinhole(100, 110, 300, 250, skew=3)
-    with pytest.raises(FileError, match="the skew 3, which the old BiNI order does not have"):
+    with pytest.raises(FileError, match="skew 3"):
         read_camera(path, height=HEIGHT, width=WIDTH, k_order="legacy")
 
 
@@ -163,7 +163,7 @@ def test_what_is_written_is_read(tmp_path_factory, fx, fy, cx, skew):
 
 
 def test_a_lens_does_not_fit(tmp_path):
-    with pytest.raises(CameraError, match="a BrownConrady does not fit into"):
+    with pytest.raises(CameraError, match="BrownConrady"):
         write(tmp_path / "K.txt", BrownConrady(9, 9, 0, 0, k1=0.1))
     assert not list(tmp_path.iterdir())
 

@@ -53,9 +53,9 @@ def chain(model: str, distortion: str, numbers: str, coefficients: str) -> str:
 def test_a_camera_of_a_chain_is_asked_for_by_name(tmp_path: Path) -> None:
     assert read(tmp_path, KALIBR, "cam0") == Reading(CAM0, ("camera cam0 of 2",), "cam0")
     assert read(tmp_path, KALIBR, "cam1") == Reading(CAM1, ("camera cam1 of 2",), "cam1")
-    with pytest.raises(FileError, match="2 cameras that differ: cam0, cam1"):
+    with pytest.raises(FileError, match="cam0, cam1"):
         read(tmp_path, KALIBR)
-    with pytest.raises(FileError, match="no camera 'cam2'; expected one of cam0, cam1"):
+    with pytest.raises(FileError, match=r"'cam2'.*cam0, cam1"):
         read(tmp_path, KALIBR, "cam2")
 
 
@@ -163,10 +163,10 @@ def test_cameras_that_do_not_fit_are_not_written(
     [
         ("", "is empty"),
         (ONE[:80], "is not valid YAML"),
-        (ONE.replace("pinhole", "scaramuzza"), r"cam0\.camera_model is 'scaramuzza'; expected one"),
+        (ONE.replace("pinhole", "scaramuzza"), r"cam0\.camera_model is 'scaramuzza'"),
         (
             ONE.replace("radtan", "fisheye624"),
-            "distortion_model is 'fisheye624'; expected one of n",
+            "distortion_model is 'fisheye624'",
         ),
         (ONE.replace("pinhole", "ds"), "distortion_model is 'radtan'; expected one of none"),
         (ONE.replace("pinhole", "omni"), r"cam0\.intrinsics holds 4 values; expected 5 numbers"),
@@ -182,7 +182,7 @@ def test_cameras_that_do_not_fit_are_not_written(
         (ONE.replace("461.629", "wide"), r"cam0\.intrinsics\[0\] is 'wide'"),
         (ONE.replace("461.629", ".nan"), r"cam0\.intrinsics\[0\] is nan"),
         (ONE.replace("461.629", "-461.629"), "focal lengths fx = -461.629"),
-        (ONE + "cam1: 5\n", "cam1 is 5; expected a mapping"),
+        (ONE + "cam1: 5\n", "cam1 is 5"),
         (chain("ds", "none", f"0, 2, {PINHOLE}", ""), "alpha"),
     ],
 )

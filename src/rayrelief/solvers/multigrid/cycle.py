@@ -163,31 +163,31 @@ def _jacobi_from_zero(inverse: Any, rhs: Any, guess: Any, lo: int, hi: int) -> N
 
 @njit(inline="always")
 def _residual(rows: Any, rhs: Any, guess: Any, residual: Any, lo: int, hi: int) -> None:
-    start, column, conductance, anchors = rows
     # Unsigned loop variables, here and below, spare the checks for negative indices.
-    end = np.uint64(start[lo])
+    end = np.uint64(rows[0][lo])
     for i in range(np.uint64(lo), np.uint64(hi)):
-        first, end = end, np.uint64(start[i + np.uint64(1)])
-        flow, here = 0.0, guess[i]
-        for e in range(first, end):
-            flow += conductance[e] * (here - guess[column[e]])
-        if len(anchors) > 0:
-            flow += anchors[i] * here
-        residual[i] = rhs[i] - flow
+        first, end = end, np.uint64(rows[0][i + np.uint64(1)])
+        residual[i] = _left(rows, rhs, guess, i, first, end)
 
 
 @njit(inline="always")
 def _jacobi(rows: Any, inverse: Any, rhs: Any, guess: Any, x: Any, lo: int, hi: int) -> None:
-    start, column, conductance, anchors = rows
-    end = np.uint64(start[lo])
+    end = np.uint64(rows[0][lo])
     for i in range(np.uint64(lo), np.uint64(hi)):
-        first, end = end, np.uint64(start[i + np.uint64(1)])
-        flow, here = 0.0, guess[i]
-        for e in range(first, end):
-            flow += conductance[e] * (here - guess[column[e]])
-        if len(anchors) > 0:
-            flow += anchors[i] * here
-        x[i] = here + inverse[i] * (rhs[i] - flow)
+        first, end = end, np.uint64(rows[0][i + np.uint64(1)])
+        x[i] = guess[i] + inverse[i] * _left(rows, rhs, guess, i, first, end)
+
+
+@njit(inline="always")
+def _left(rows: Any, rhs: Any, guess: Any, i: Any, first: Any, end: Any) -> Any:
+    """Residual of row i, whose entries are first..end."""
+    _, column, conductance, anchors = rows
+    flow, here = 0.0, guess[i]
+    for e in range(first, end):
+        flow += conductance[e] * (here - guess[column[e]])
+    if len(anchors) > 0:
+        flow += anchors[i] * here
+    return rhs[i] - flow
 
 
 @njit(inline="always")
