@@ -11,7 +11,7 @@ import numpy as np
 import rayrelief
 from benchmarks.diligent import truth
 from benchmarks.report import Check, Row, Table, columns, progress
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import aligned
 from rayrelief.methods import Reweighted
@@ -146,7 +146,7 @@ def outcome(
 def ignoring_distortion(scene: rayrelief.Scene) -> float | None:
     """Mean error of a pinhole with the same focal lengths; None where it is the same or absurd."""
     camera = scene.camera
-    if not isinstance(camera, PlaneCamera) or camera.wraps(WIDTH):
+    if not isinstance(camera, IntrinsicCamera) or camera.wraps(WIDTH):
         return None
     plain = rayrelief.cameras.Pinhole(camera.fx, camera.fy, camera.cx, camera.cy)
     return None if type(camera) is rayrelief.cameras.Pinhole else outcome(scene, plain).mean

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.plane import check_against_image
+from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError

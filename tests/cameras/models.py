@@ -18,6 +18,7 @@ from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirec
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.metashape_lens import (
     MetashapeEquidistant,
@@ -25,7 +26,6 @@ from rayrelief.cameras.metashape_lens import (
     MetashapeFrame,
 )
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.cameras.unified import Unified
@@ -80,7 +80,7 @@ METASHAPE_FISHEYE = {
     **intrinsics(),
 }
 
-MODELS: dict[str, SearchStrategy[PlaneCamera]] = {
+MODELS: dict[str, SearchStrategy[IntrinsicCamera]] = {
     "pinhole": st.builds(Pinhole, **intrinsics()),
     "Brown-Conrady": st.builds(
         BrownConrady,

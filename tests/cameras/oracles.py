@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import FloatArray
 
 
@@ -14,7 +14,7 @@ def points_in_front(seed: int, count: int = 300) -> FloatArray:
     return np.random.default_rng(seed).uniform((-2, -2, 1), (2, 2, 3), (count, 3))
 
 
-def colmap_pixels(camera: PlaneCamera, model: str, points: FloatArray) -> FloatArray:
+def colmap_pixels(camera: IntrinsicCamera, model: str, points: FloatArray) -> FloatArray:
     """Pixels (n, 2) of points in COLMAP's model of that name, its pixel centres put to integers.
 
     The parameters of the model are those of the camera in the order of their declaration.

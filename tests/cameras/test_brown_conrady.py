@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cameras.models import MODELS
 from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.errors import CameraError
 
 HEIGHT, WIDTH = 480, 640
@@ -24,7 +24,7 @@ SEED = st.integers(0, 2**32 - 1)
 
 
 @given(MODELS["Brown-Conrady"], SEED)
-def test_agrees_with_opencv_where_seen(camera: PlaneCamera, seed: int) -> None:
+def test_agrees_with_opencv_where_seen(camera: IntrinsicCamera, seed: int) -> None:
     cv2 = pytest.importorskip("cv2")
     camera = replace(camera, skew=0.0)  # which OpenCV has not
     points = np.random.default_rng(seed).uniform((-2, -2, 1), (2, 2, 3), (200, 3))

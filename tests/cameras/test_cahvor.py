@@ -14,9 +14,9 @@ from cameras.oracles import points_in_front
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.cahvor import Cahvor
 from rayrelief.cameras.fisheye import Equisolid, Stereographic
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -88,7 +88,7 @@ def test_cahvore_as_jpl_defines_it(linearity: float) -> None:
         (Cahvor(*CORE, linearity=-0.5), Equisolid(*CORE)),
     ],
 )
-def test_lenses_that_are_other_models(camera: Cahvor, same: PlaneCamera) -> None:
+def test_lenses_that_are_other_models(camera: Cahvor, same: IntrinsicCamera) -> None:
     points = points_in_front(5) * (1, 1, 0.5)
     if camera.linearity != 1:
         points *= np.random.default_rng(6).choice([-1, 1], (len(points), 1))

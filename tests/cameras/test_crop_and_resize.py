@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rayrelief.cameras.base import Camera, pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.fisheye import Equidistant
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
@@ -113,7 +113,7 @@ def test_a_doubled_ray_map_sees_a_quarter_pixel_beside_its_pixels() -> None:
 )
 @given(width=st.integers(5, 3 * WIDTH), height=st.integers(5, 3 * HEIGHT))
 def test_a_scaled_ray_map_is_that_of_the_scaled_camera(
-    camera: PlaneCamera, width: int, height: int
+    camera: IntrinsicCamera, width: int, height: int
 ) -> None:
     """Up to the error of the interpolation, which is of second order in the angle of a pixel."""
     rays = RayMap(camera.unit_rays(HEIGHT, WIDTH)).resize(width, height)

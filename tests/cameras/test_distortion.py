@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import fewer_examples
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.distortion import LensDistortion
-from rayrelief.cameras.plane_inverse import Distorted, invert
+from rayrelief.cameras.distortion_inverse import Distorted, invert
 from rayrelief.conventions import BoolArray, FloatArray
 
 K = st.floats(-0.6, 0.6)

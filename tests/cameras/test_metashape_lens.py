@@ -16,13 +16,13 @@ from rayrelief.cameras.base import pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.fisheye import Equisolid
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.metashape_lens import (
     MetashapeEquidistant,
     MetashapeEquisolid,
     MetashapeFrame,
     MetashapeLens,
 )
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.thin_prism_fisheye import ThinPrismFisheye
 from rayrelief.conventions import FloatArray
 
@@ -80,7 +80,7 @@ def test_there_is_one_reach_whoever_computes_it() -> None:
 @given(RANDOM_LENS, SEED)
 def test_without_growth_the_models_are_known_ones(camera: MetashapeLens, seed: int) -> None:
     lens = replace(camera, p3=0.0, p4=0.0)
-    known: PlaneCamera
+    known: IntrinsicCamera
     if isinstance(lens, MetashapeFrame):
         lens = replace(lens, k4=0.0)
         terms = (lens.k1, lens.k2, lens.p2, lens.p1, lens.k3)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cameras.models import HEIGHT, MODELS, SLOW, WIDTH
 from profiles import fewer_examples
 from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES, depth_kind, pixel_grid
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import FloatArray
 
 EVERY_MODEL = pytest.mark.parametrize("model", MODELS)
@@ -25,7 +25,7 @@ PANORAMAS = ("equirectangular", "transverse equirectangular", "cylindrical")
 # Their lens has an axis of its own: the principal point does not see it, and the rim is around it.
 TURNED = ("CAHVOR",)
 
-Test = Callable[[str, PlaneCamera, int], None]
+Test = Callable[[str, IntrinsicCamera, int], None]
 
 
 def for_random_cameras(test: Test) -> Callable[[str], None]:
@@ -35,7 +35,7 @@ def for_random_cameras(test: Test) -> Callable[[str], None]:
     def run(model: str) -> None:
         @fewer_examples(7 if model in SLOW else 3)
         @given(MODELS[model], SEED)
-        def check(camera: PlaneCamera, seed: int) -> None:
+        def check(camera: IntrinsicCamera, seed: int) -> None:
             test(model, camera, seed)
 
         check()
@@ -53,7 +53,7 @@ def random_directions(seed: int, count: int = 1000) -> FloatArray:
 
 
 @for_random_cameras
-def test_rays_project_back_to_their_pixels(model: str, camera: PlaneCamera, seed: int) -> None:
+def test_rays_project_back_to_their_pixels(model: str, camera: IntrinsicCamera, seed: int) -> None:
     rays = camera.directions(GRID)
     seen = np.isfinite(rays).all(axis=-1)
     lengths = np.random.default_rng(seed).uniform(0.01, 100, (HEIGHT, WIDTH, 1))
@@ -62,7 +62,7 @@ def test_rays_project_back_to_their_pixels(model: str, camera: PlaneCamera, seed
 
 
 @for_random_cameras
-def test_whatever_is_seen_has_its_ray(model: str, camera: PlaneCamera, seed: int) -> None:
+def test_whatever_is_seen_has_its_ray(model: str, camera: IntrinsicCamera, seed: int) -> None:
     directions = random_directions(seed)
     pixels = camera.project(directions)
     directions = directions[np.abs(pixels).max(axis=1) < FAR]
@@ -75,7 +75,7 @@ def test_whatever_is_seen_has_its_ray(model: str, camera: PlaneCamera, seed: int
 
 
 @for_random_cameras
-def test_a_crop_sees_its_part_of_the_image(model: str, camera: PlaneCamera, seed: int) -> None:
+def test_a_crop_sees_its_part_of_the_image(model: str, camera: IntrinsicCamera, seed: int) -> None:
     left, top = np.random.default_rng(seed).integers(0, (WIDTH - 1, HEIGHT - 1))
     part = camera.crop(int(left), int(top), WIDTH - int(left), HEIGHT - int(top))
     rays = unit(part.directions(pixel_grid(HEIGHT - int(top), WIDTH - int(left))))
@@ -85,7 +85,7 @@ def test_a_crop_sees_its_part_of_the_image(model: str, camera: PlaneCamera, seed
 
 @for_random_cameras
 def test_an_enlarged_image_sees_between_the_pixels(
-    model: str, camera: PlaneCamera, seed: int
+    model: str, camera: IntrinsicCamera, seed: int
 ) -> None:
     fine = camera.resize(2 * WIDTH, 2 * HEIGHT)
     rays = unit(fine.directions(pixel_grid(2 * HEIGHT, 2 * WIDTH)))
@@ -95,7 +95,7 @@ def test_an_enlarged_image_sees_between_the_pixels(
 
 @for_random_cameras
 def test_scaling_a_point_does_not_move_its_pixel(
-    model: str, camera: PlaneCamera, seed: int
+    model: str, camera: IntrinsicCamera, seed: int
 ) -> None:
     directions = random_directions(seed)
     pixels = camera.project(directions)
@@ -106,7 +106,7 @@ def test_scaling_a_point_does_not_move_its_pixel(
 
 
 @for_random_cameras
-def test_the_principal_point_sees_the_axis(model: str, camera: PlaneCamera, seed: int) -> None:
+def test_the_principal_point_sees_the_axis(model: str, camera: IntrinsicCamera, seed: int) -> None:
     if model in TURNED:
         return
     ray = camera.directions(np.array([camera.cx, camera.cy]))
@@ -118,7 +118,7 @@ def test_the_principal_point_sees_the_axis(model: str, camera: PlaneCamera, seed
 
 @for_random_cameras
 def test_the_rim_of_the_image_is_the_rim_of_what_is_seen(
-    model: str, camera: PlaneCamera, seed: int
+    model: str, camera: IntrinsicCamera, seed: int
 ) -> None:
     """Follow a line of pixels to its end: rays go on just inside, and nothing is seen outside."""
     azimuth = np.random.default_rng(seed).uniform(0, 2 * math.pi)
@@ -157,7 +157,7 @@ def test_the_rim_of_the_image_is_the_rim_of_what_is_seen(
 
 @for_random_cameras
 def test_fields_beyond_80_degrees_have_unit_rays(
-    model: str, camera: PlaneCamera, seed: int
+    model: str, camera: IntrinsicCamera, seed: int
 ) -> None:
     unit_rays, rays = camera.unit_rays(HEIGHT, WIDTH), camera.rays(HEIGHT, WIDTH)
     wide = np.nanmin(unit_rays[..., 2]) < math.cos(math.radians(WIDEST_Z_RAY_DEGREES))
@@ -168,7 +168,7 @@ def test_fields_beyond_80_degrees_have_unit_rays(
 
 @for_random_cameras
 def test_what_is_nowhere_is_not_seen_and_not_warned_about(
-    model: str, camera: PlaneCamera, seed: int
+    model: str, camera: IntrinsicCamera, seed: int
 ) -> None:
     nan, inf = math.nan, math.inf
     points: list[list[float]] = [[0, 0, 0], [nan, 0, 1], [0, nan, 1], [inf, 0, 1], [0, inf, inf]]

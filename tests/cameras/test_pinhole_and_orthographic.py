@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.base import Camera, depth_kind, in_blocks, pixel_grid
+from rayrelief.cameras.intrinsics import FOCAL_LENGTHS
 from rayrelief.cameras.orthographic import PIXEL_SIZES, Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import FOCAL_LENGTHS
 from rayrelief.cameras.view import View
 from rayrelief.errors import CameraError
 from rayrelief.integration import integrate

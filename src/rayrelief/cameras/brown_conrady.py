@@ -11,13 +11,13 @@ import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.homography import through_homography
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
 
 @dataclass(frozen=True)
-class BrownConrady(PlaneCamera):
+class BrownConrady(IntrinsicCamera):
     """Perspective camera with OpenCV's lens distortion; focal lengths in pixels.
 
     A strong distortion folds the image over at some radius. Points beyond the fold are not seen,

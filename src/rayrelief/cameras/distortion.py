@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from rayrelief.cameras.plane_inverse import (
+from rayrelief.cameras.distortion_inverse import (
     DIRECTIONS,
     SAFE_PART,
     Branch,

@@ -18,10 +18,10 @@ from typing import ClassVar
 import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
+from rayrelief.cameras.distortion_inverse import Distorted
 from rayrelief.cameras.fisheye import Equidistant, Equisolid
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
-from rayrelief.cameras.plane_inverse import Distorted
 from rayrelief.conventions import FloatArray
 
 # Only the planes of these cameras are used, which have nothing to do with pixels.
@@ -75,7 +75,7 @@ class GrowingDecentring(LensDistortion):
 
 
 @dataclass(frozen=True)
-class MetashapeLens(PlaneCamera):
+class MetashapeLens(IntrinsicCamera):
     """Camera with Metashape's lens, whatever plane it distorts.
 
     Directions beyond the fold, where the image would turn back, are not seen, and pixels that no
@@ -104,7 +104,7 @@ class MetashapeLens(PlaneCamera):
 
     @property
     @abstractmethod
-    def ideal(self) -> PlaneCamera:
+    def ideal(self) -> IntrinsicCamera:
         """Camera whose plane the lens distorts."""
 
     @cached_property
@@ -130,7 +130,7 @@ class MetashapeFrame(MetashapeLens):
     """Metashape's frame camera: the lens distorts the plane z = 1; focal lengths in pixels."""
 
     @property
-    def ideal(self) -> PlaneCamera:
+    def ideal(self) -> IntrinsicCamera:
         """Pinhole, whose plane the lens distorts."""
         return PERSPECTIVE
 
@@ -140,7 +140,7 @@ class MetashapeEquidistant(MetashapeLens):
     """Metashape's equidistant fisheye: the lens distorts the plane of r = t; pixels per radian."""
 
     @property
-    def ideal(self) -> PlaneCamera:
+    def ideal(self) -> IntrinsicCamera:
         """Fisheye whose plane the lens distorts."""
         return EQUIDISTANT
 
@@ -150,6 +150,6 @@ class MetashapeEquisolid(MetashapeLens):
     """Metashape's equisolid fisheye: the lens distorts the plane of r = 2 sin t/2."""
 
     @property
-    def ideal(self) -> PlaneCamera:
+    def ideal(self) -> IntrinsicCamera:
         """Fisheye whose plane the lens distorts."""
         return EQUISOLID

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -17,7 +17,7 @@ TURN_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
-class Panorama(PlaneCamera):
+class Panorama(IntrinsicCamera):
     """Camera that sees around an axis, once at most; fx, or fy for rows, in pixels per radian."""
 
     panoramic: ClassVar[bool] = True

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
 
 @dataclass(frozen=True)
-class Pinhole(PlaneCamera):
+class Pinhole(IntrinsicCamera):
     """Ideal perspective camera; lengths in pixels, pixel centres at integers."""
 
     @classmethod

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import BoolArray, FloatArray
 
 # What is this little, relatively, past the rim of the valid area is there by rounding alone.
@@ -29,7 +29,7 @@ NEWTON_TOLERANCE = 4 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
-class RadialCamera(PlaneCamera):
+class RadialCamera(IntrinsicCamera):
     """A camera without any preferred azimuth: on its plane and around the axis alike."""
 
     @abstractmethod

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rayrelief.cameras.base import Camera, depth_kind, scale_rays
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import DepthKind, FloatArray
 
 
@@ -63,7 +63,7 @@ def off_axis(unit: FloatArray) -> FloatArray:
 def _field(camera: Camera, count: int, middle: float, axis: int) -> float:
     """Degrees from border to border of an image, along the row or column through its middle."""
     # Between pixel centres, and beyond them, only a camera with parameters knows its rays.
-    between = isinstance(camera, PlaneCamera)
+    between = isinstance(camera, IntrinsicCamera)
     pixels = np.full((count + 1 if between else count, 2), middle if between else round(middle))
     pixels[:, axis] = np.arange(len(pixels)) - (0.5 if between else 0.0)
     line = camera.directions(pixels)

@@ -119,10 +119,10 @@ def _sized(camera: Camera, size: tuple[int, int] | None) -> Camera:
     """Camera for the size that was given, where its file does not say any."""
     from dataclasses import replace
 
+    from rayrelief.cameras.intrinsics import IntrinsicCamera
     from rayrelief.cameras.orthographic import Orthographic
-    from rayrelief.cameras.plane import PlaneCamera
 
-    if camera.resolution is None and isinstance(camera, PlaneCamera | Orthographic):
+    if camera.resolution is None and isinstance(camera, IntrinsicCamera | Orthographic):
         return replace(camera, size=size)
     return camera
 

@@ -17,9 +17,9 @@ from rayrelief.cameras.calibration import camera_json
 from rayrelief.cameras.calibration.camera_json import MODELS, Parametric
 from rayrelief.cameras.calibration.document import read_document
 from rayrelief.cameras.calibration.reading import Reading, Request
+from rayrelief.cameras.intrinsics import FOCAL_LENGTHS, IntrinsicCamera
 from rayrelief.cameras.orthographic import PIXEL_SIZES, Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import FOCAL_LENGTHS, PlaneCamera
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import CameraError
 from reference import calibrations as files
@@ -73,7 +73,7 @@ def test_every_camera_with_parameters_has_a_name() -> None:
         own = {each for each in kinds if each.__module__.startswith("rayrelief.")}
         return {each for each in own if not each.__abstractmethods__}
 
-    assert {*below(PlaneCamera), Orthographic} == set(MODELS.values())
+    assert {*below(IntrinsicCamera), Orthographic} == set(MODELS.values())
 
 
 def test_numpy_and_whole_numbers_are_written_as_plain_ones(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.fisheye import Equidistant, Stereographic
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.errors import CameraError, FileError
 from reference import calibrations as files
@@ -276,7 +276,7 @@ def test_models_agree_with_pycolmap(model: Model) -> None:
         theirs = pycolmap.Camera(model=model.name, width=SIZE[0], height=SIZE[1], params=values)
         assert len(theirs.params_info.split(",")) == len(model.parameters)
         camera = model.camera(values, SIZE)
-        assert isinstance(camera, PlaneCamera)
+        assert isinstance(camera, IntrinsicCamera)
         angle, turn = generator.uniform(0, [[np.radians(80)], [2 * np.pi]], (2, 200))
         points = np.stack(
             (np.sin(angle) * np.cos(turn), np.sin(angle) * np.sin(turn), np.cos(angle)), axis=1

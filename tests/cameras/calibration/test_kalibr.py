@@ -17,10 +17,10 @@ from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.double_sphere import DoubleSphere
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
+from rayrelief.cameras.intrinsics import FOCAL_LENGTHS
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import FOCAL_LENGTHS
 from rayrelief.cameras.unified import Unified
 from rayrelief.errors import CameraError, FileError
 from reference import calibrations as files

@@ -16,10 +16,10 @@ from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration import opencv_file
 from rayrelief.cameras.calibration.document import read_document
 from rayrelief.cameras.calibration.reading import Reading, Request
+from rayrelief.cameras.intrinsics import FOCAL_LENGTHS
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import FOCAL_LENGTHS
 from rayrelief.cameras.unified import Unified
 from rayrelief.errors import CameraError, FileError
 from reference import calibrations as files

@@ -29,7 +29,7 @@ from rayrelief.cameras.calibration import (
 from rayrelief.cameras.calibration.camera_text import is_camera_text, parse_camera
 from rayrelief.cameras.calibration.document import naming_file, read_document
 from rayrelief.cameras.calibration.reading import KOrder, Reader, Reading, Request
-from rayrelief.cameras.plane import SMALLEST_JUDGED, PlaneCamera, check_against_image
+from rayrelief.cameras.intrinsics import SMALLEST_JUDGED, IntrinsicCamera, check_against_image
 from rayrelief.errors import FileError, InputError
 
 __all__ = [
@@ -165,7 +165,7 @@ def _check_camera(form: str, camera: Camera, image: tuple[int, int] | None) -> N
 
 def _doubts(form: str, camera: Camera) -> tuple[str, ...]:
     """Note on a principal point that may be that of a part of an image, or in another unit."""
-    if form == camera_json.FORMAT or not isinstance(camera, PlaneCamera) or camera.panoramic:
+    if form == camera_json.FORMAT or not isinstance(camera, IntrinsicCamera) or camera.panoramic:
         return ()
     if camera.size is None or min(camera.size) < SMALLEST_JUDGED:
         return ()

@@ -21,6 +21,7 @@ from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirec
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.fisheye import Equidistant, Equisolid, Stereographic
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.metashape_lens import (
     MetashapeEquidistant,
@@ -29,7 +30,6 @@ from rayrelief.cameras.metashape_lens import (
 )
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.cameras.unified import Unified
@@ -39,7 +39,7 @@ FORMAT = "camera.json of this library"
 SIGN = "rayrelief-camera"
 VERSION = 1
 
-Parametric = PlaneCamera | Orthographic
+Parametric = IntrinsicCamera | Orthographic
 MODELS: dict[str, type[Parametric]] = {
     "pinhole": Pinhole,
     "brown_conrady": BrownConrady,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rayrelief.cameras.base import Camera
+from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import check_against_image
 from rayrelief.errors import CameraError, InputError
 
 EXPECTED = "'fx,fy,cx,cy' in pixels, 'fov:DEGREES', 'orthographic' or 'orthographic:PIXEL_SIZE'"

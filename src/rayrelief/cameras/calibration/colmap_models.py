@@ -15,9 +15,9 @@ from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.fisheye import Equidistant
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.errors import CameraError
 
@@ -38,10 +38,10 @@ class Model:
 
     number: int
     name: str
-    kind: type[PlaneCamera]
+    kind: type[IntrinsicCamera]
     parameters: tuple[str, ...]
 
-    def camera(self, values: Sequence[str | float], size: tuple[int, int]) -> PlaneCamera:
+    def camera(self, values: Sequence[str | float], size: tuple[int, int]) -> IntrinsicCamera:
         """Camera from COLMAP's parameters, as numbers or as their text; CameraError if none."""
         if self.kind is Equirectangular:
             return _panorama(values, size)
@@ -55,7 +55,7 @@ class Model:
                 named[name] = float(value)
         return self.kind(**named, size=size)
 
-    def values(self, camera: PlaneCamera) -> list[str] | None:
+    def values(self, camera: IntrinsicCamera) -> list[str] | None:
         """Texts of COLMAP's parameters of a camera; None where this model cannot express it."""
         if type(camera) is not self.kind:
             return None
@@ -73,7 +73,7 @@ class Model:
         return texts if self.camera(texts, size) == camera else None
 
 
-def _model(number: int, name: str, kind: type[PlaneCamera], parameters: str) -> Model:
+def _model(number: int, name: str, kind: type[IntrinsicCamera], parameters: str) -> Model:
     return Model(number, name, kind, tuple(parameters.split()))
 
 
@@ -110,7 +110,7 @@ BY_NUMBER: Mapping[int, Model] = {model.number: model for model in MODELS}
 def obstacle(camera: Camera) -> tuple[str, str]:
     """What keeps a camera from being one of COLMAP's (words that follow its name), and these."""
     models = [model for model in MODELS if type(camera) is model.kind]
-    if not models or not isinstance(camera, PlaneCamera):
+    if not models or not isinstance(camera, IntrinsicCamera):
         return "", "one of COLMAP's models: " + ", ".join(BY_NAME)
     if isinstance(camera, Equirectangular):
         width, height = camera.known_resolution()

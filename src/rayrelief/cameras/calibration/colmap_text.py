@@ -12,7 +12,7 @@ from rayrelief.cameras.calibration.document import Document, as_number, naming_f
 from rayrelief.cameras.calibration.half_pixel import NOTE
 from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, choose
 from rayrelief.cameras.calibration.writing import does_not_fit
-from rayrelief.cameras.plane import PlaneCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import atomic_write
 
@@ -54,7 +54,7 @@ def read(document: Document, request: Request) -> Reading:
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write a camera that one of COLMAP's models can express, and that knows its image size."""
-    line = _line(camera) if isinstance(camera, PlaneCamera) else None
+    line = _line(camera) if isinstance(camera, IntrinsicCamera) else None
     if line is None:
         because, expected = obstacle(camera)
         raise does_not_fit(path, camera, expected, because)
@@ -62,7 +62,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
         temporary.write_text(HEAD + line, encoding="utf-8")
 
 
-def _line(camera: PlaneCamera) -> str | None:
+def _line(camera: IntrinsicCamera) -> str | None:
     """Line of a camera; None where no model can express it."""
     for model in MODELS:
         values = model.values(camera)

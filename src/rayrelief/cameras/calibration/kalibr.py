@@ -18,9 +18,9 @@ from rayrelief.cameras.calibration.writing import does_not_fit, list_text
 from rayrelief.cameras.double_sphere import DoubleSphere
 from rayrelief.cameras.extended_unified import ExtendedUnified
 from rayrelief.cameras.field_of_view import FieldOfView
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.unified import Unified
 from rayrelief.io.atomic import atomic_write
 
@@ -42,7 +42,7 @@ COEFFICIENTS = {
     "fov": ("omega",),
 }
 # The pairs that Kalibr calibrates.
-CAMERAS: dict[tuple[str, str], type[PlaneCamera]] = {
+CAMERAS: dict[tuple[str, str], type[IntrinsicCamera]] = {
     ("pinhole", "none"): Pinhole,
     ("pinhole", "radtan"): BrownConrady,
     ("pinhole", "equidistant"): KannalaBrandt,
@@ -75,7 +75,7 @@ def read(document: Document, request: Request) -> Reading:
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write a camera of known size as the cam0 of a chain, if Kalibr has its model."""
     pairs = [pair for pair, kind in CAMERAS.items() if type(camera) is kind]
-    if not pairs or not isinstance(camera, PlaneCamera):
+    if not pairs or not isinstance(camera, IntrinsicCamera):
         kinds = ", ".join(dict.fromkeys(kind.__name__ for kind in CAMERAS.values()))
         raise does_not_fit(path, camera, f"one of {kinds}")
     model, distortion = next((pair for pair in pairs if not _unsaid(camera, pair)), pairs[-1])
@@ -124,7 +124,7 @@ def _read_camera(chain: Entries, name: str) -> Reading:
         return Reading(CAMERAS[model, distortion](**values, size=_size(chain, name)))
 
 
-def _unsaid(camera: PlaneCamera, pair: tuple[str, str]) -> list[str]:
+def _unsaid(camera: IntrinsicCamera, pair: tuple[str, str]) -> list[str]:
     """Parameters of a camera that are not zero, and for which a pair of models has no place."""
     said = (*INTRINSICS[pair[0]], *COEFFICIENTS[pair[1]], "size")
     return [

@@ -19,9 +19,9 @@ from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, c
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.field_of_view import FieldOfView
 from rayrelief.cameras.fisheye import Equidistant
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 
 FORMAT = "Meshroom SfMData"
 
@@ -35,7 +35,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "fisheye": ("k1", "k2", "k3", "k4"),
     "fisheye1": ("omega",),
 }
-CAMERAS: Mapping[tuple[str, str], type[PlaneCamera]] = {
+CAMERAS: Mapping[tuple[str, str], type[IntrinsicCamera]] = {
     ("pinhole", "none"): Pinhole,
     ("pinhole", "radialk1"): BrownConrady,
     ("pinhole", "radialk3"): BrownConrady,

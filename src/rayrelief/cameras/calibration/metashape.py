@@ -20,6 +20,7 @@ from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, c
 from rayrelief.cameras.cylindrical import Cylindrical
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equisolid
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.metashape_lens import (
     MetashapeEquidistant,
@@ -28,7 +29,6 @@ from rayrelief.cameras.metashape_lens import (
     MetashapeLens,
 )
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.cameras.thin_prism_fisheye import ThinPrismFisheye
 
 FORMAT = "Metashape XML"
@@ -134,7 +134,7 @@ def _read_camera(entries: Entries, name: str) -> Reading:
     return Reading(camera, (NOTE, *_assumptions(entries, camera)))
 
 
-def _assumptions(entries: Entries, camera: PlaneCamera) -> Iterator[str]:
+def _assumptions(entries: Entries, camera: IntrinsicCamera) -> Iterator[str]:
     """What a user has to know who compares the camera with the file."""
     if entries.text("projection") == OLD_FISHEYE:
         yield OLD_NAME
@@ -148,7 +148,7 @@ def _assumptions(entries: Entries, camera: PlaneCamera) -> Iterator[str]:
         yield GROWING if decentred else IDLE
 
 
-def _camera(entries: Entries) -> PlaneCamera:
+def _camera(entries: Entries) -> IntrinsicCamera:
     kind = entries.text("projection")
     if kind not in TYPES:
         expected = "one of " + ", ".join(TYPES)
@@ -185,7 +185,7 @@ def _camera(entries: Entries) -> PlaneCamera:
 
 def _panorama(
     entries: Entries, kind: str, size: tuple[int, int], centre: tuple[float, float]
-) -> PlaneCamera:
+) -> IntrinsicCamera:
     """Panorama with f pixels per radian; without f a sphere of 360 by 180 degrees."""
     for key in (*OFFSETS, *RADIAL, *DECENTRING):
         value = entries.number(key, 0.0)

@@ -15,8 +15,8 @@ from rayrelief.cameras.calibration.opencv_lens import lens_camera
 from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.equirectangular import Equirectangular, TransverseEquirectangular
 from rayrelief.cameras.fisheye import Stereographic
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 
 FORMAT = "mrcal cameramodel"
 
@@ -30,7 +30,7 @@ OPENCV = {
     "LENSMODEL_OPENCV8": 8,
     "LENSMODEL_OPENCV12": 12,
 }
-CORE_ONLY: dict[str, type[PlaneCamera]] = {
+CORE_ONLY: dict[str, type[IntrinsicCamera]] = {
     "LENSMODEL_STEREOGRAPHIC": Stereographic,
     "LENSMODEL_LONLAT": Equirectangular,
     "LENSMODEL_LATLON": TransverseEquirectangular,
@@ -62,7 +62,7 @@ def read(document: Document, request: Request) -> Reading:
     called = entries.text(key)
     model = called.replace("DISTORTION_", "LENSMODEL_", 1)
     size = read_size(entries, "imagersize")
-    camera: PlaneCamera
+    camera: IntrinsicCamera
     with naming_file(document.path, "intrinsics"):
         if model == CAHVOR:
             camera = _cahvor(entries.numbers("intrinsics", len(CORE) + 5), 1.0, size)
@@ -80,7 +80,7 @@ def read(document: Document, request: Request) -> Reading:
     return Reading(camera, tuple(_notes(entries, camera)))
 
 
-def _notes(entries: Entries, camera: PlaneCamera) -> Iterator[str]:
+def _notes(entries: Entries, camera: IntrinsicCamera) -> Iterator[str]:
     if isinstance(camera, TransverseEquirectangular) and camera.spans_a_turn:
         yield NOT_JOINED
     if "valid_intrinsics_region" in entries:

@@ -26,9 +26,9 @@ from rayrelief.cameras.calibration.half_pixel import (
 from rayrelief.cameras.calibration.reading import GIVE_SIZE, Candidate, Reading, Request, choose
 from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.io.atomic import atomic_write
 
 FORMAT = "nerfstudio transforms.json"
@@ -147,7 +147,7 @@ def _read_frame(entries: Entries, request: Request) -> Reading:
     return Reading(camera, (NOTE, note) if note else (NOTE,))
 
 
-def _camera(entries: Entries, request: Request) -> tuple[PlaneCamera, str]:
+def _camera(entries: Entries, request: Request) -> tuple[IntrinsicCamera, str]:
     """Camera of a frame, and a note on what was taken for granted."""
     distortion = {key: entries.number(key, 0.0) for key in DISTORTION}
     model = _model(entries, distortion)
@@ -218,7 +218,7 @@ def _focal_length(entries: Entries, key: str, side: int) -> float:
 
 def _values(camera: Camera) -> dict[str, str] | None:
     """Entries of transforms.json as JSON; None where it cannot express a camera."""
-    if not isinstance(camera, PlaneCamera) or camera.skew != 0:
+    if not isinstance(camera, IntrinsicCamera) or camera.skew != 0:
         return None
     width, height = camera.known_resolution()
     lens = (camera.fx, camera.fy)

@@ -6,8 +6,8 @@ import os
 
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.calibration.writing import does_not_fit
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 
 # k1 k2 p1 p2 | k3 | k4 k5 k6 | s1 s2 s3 s4 | tilt_x tilt_y: a list ends at one of the bars.
 COUNTS = (0, 4, 5, 8, 12, 14)
@@ -36,7 +36,7 @@ def lens_coefficients(camera: Pinhole | BrownConrady) -> list[float]:
     return values[:count]
 
 
-def camera_matrix(path: str | os.PathLike[str], camera: PlaneCamera, form: str) -> list[float]:
+def camera_matrix(path: str | os.PathLike[str], camera: IntrinsicCamera, form: str) -> list[float]:
     """The nine numbers of a camera matrix, row by row, for a format whose programs know no skew."""
     if camera.skew:
         because = f" with the skew {camera.skew:g}"

@@ -20,9 +20,9 @@ from rayrelief.cameras.calibration.opencv_lens import (
 )
 from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.calibration.writing import does_not_fit, list_text
+from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera
 from rayrelief.io.atomic import atomic_write
 
 FORMAT = "ROS camera_info"
@@ -72,7 +72,7 @@ def read(document: Document, request: Request) -> Reading:
         wanted = " or ".join(map(str, MODELS[model]))
         raise entries.error(lens_key, f"holds {len(lens)} values", f"{wanted} numbers for {model}")
     size = entries.size(width, height)
-    camera: PlaneCamera
+    camera: IntrinsicCamera
     with naming_file(document.path):
         if model == "equidistant":
             k1, k2, k3, k4 = lens
@@ -126,8 +126,8 @@ def _read_model(entries: Entries, lens: list[float]) -> tuple[str, tuple[str, ..
 
 
 def _as_captured(
-    entries: Entries, camera: PlaneCamera, size: tuple[int, int]
-) -> tuple[PlaneCamera, tuple[str, ...]]:
+    entries: Entries, camera: IntrinsicCamera, size: tuple[int, int]
+) -> tuple[IntrinsicCamera, tuple[str, ...]]:
     """Camera of the region and the binning that a message tells; its matrix is for neither."""
     notes: tuple[str, ...] = ()
     left, top, (width, height) = 0, 0, size

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.brown_conrady import BrownConrady
+from rayrelief.cameras.intrinsics import IntrinsicCamera, check_against_image
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.plane import PlaneCamera, check_against_image
 from rayrelief.errors import CameraError
 
 SIDE = st.integers(20, 4000)
@@ -53,6 +53,6 @@ def test_a_camera_that_may_be_that_of_its_image_is_taken(
 
 
 def test_a_lens_is_judged_like_a_pinhole() -> None:
-    camera: PlaneCamera = BrownConrady(900, 900, 239.5, 319.5, k1=0.1)
+    camera: IntrinsicCamera = BrownConrady(900, 900, 239.5, 319.5, k1=0.1)
     with pytest.raises(CameraError, match=r"set size=\(640, 480\)"):
         check_against_image(camera, 480, 640)

@@ -1,4 +1,4 @@
-"""PlaneCamera: what all cameras with parameters share, an affine picture of a plane."""
+"""IntrinsicCamera: what all cameras with intrinsics fx, fy, cx, cy share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPROJECTION_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class PlaneCamera(Camera):
+class IntrinsicCamera(Camera):
     """A central camera that takes a direction to a point (x, y) of a plane, and that to a pixel.
 
     u = fx x + skew y + cx,  v = fy y + cy, pixel centres at integers. What the plane is, and with
@@ -128,7 +128,7 @@ class PlaneCamera(Camera):
         return np.stack((u, v), axis=1)
 
 
-def check_numbers(camera: PlaneCamera) -> None:
+def check_numbers(camera: IntrinsicCamera) -> None:
     """Raise CameraError unless all parameters of a camera are finite numbers."""
     for parameter in fields(camera):
         value = getattr(camera, parameter.name)
@@ -164,7 +164,7 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
     is; or it is not in pixels. A panorama has no principal point that could be wrong, and a tiny
     image no middle to speak of.
     """
-    if not isinstance(camera, PlaneCamera) or camera.panoramic:
+    if not isinstance(camera, IntrinsicCamera) or camera.panoramic:
         return
     if min(width, height) < SMALLEST_JUDGED:
         return

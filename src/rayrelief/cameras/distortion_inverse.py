@@ -54,7 +54,7 @@ class Distorted(NamedTuple):
     """Whether the map is defined here, and determinant and trace of its Jacobian are positive."""
 
 
-PlaneMap = Callable[[FloatArray, FloatArray], Distorted]
+Distortion2D = Callable[[FloatArray, FloatArray], Distorted]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Branch:
         towards y; 0 where there is no fold. Unlike radii these can be interpolated past infinity.
     """
 
-    distort: PlaneMap
+    distort: Distortion2D
     fold_nearness: FloatArray
 
     @cached_property
@@ -131,7 +131,7 @@ class Branch:
         return points[:, image.regular], KDTree(images[image.regular])
 
 
-def find_branch(distort: PlaneMap, radii: FloatArray, directions: int) -> Branch:
+def find_branch(distort: Distortion2D, radii: FloatArray, directions: int) -> Branch:
     """Search the fold along straight lines, at increasing radii first and then between two.
 
     One direction is enough for a map that is the same in all. Where a map is irregular only
@@ -159,7 +159,7 @@ def find_branch(distort: PlaneMap, radii: FloatArray, directions: int) -> Branch
 
 
 def invert(
-    distort: PlaneMap, target: FloatArray, start: FloatArray
+    distort: Distortion2D, target: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
     """Points (2, n) that a map takes to targets (2, n), by Newton's method from regular points.
 
@@ -200,7 +200,7 @@ def invert(
 
 
 def _linearise(
-    distort: PlaneMap, point: FloatArray, target: FloatArray
+    distort: Distortion2D, point: FloatArray, target: FloatArray
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """By what points (2, n) miss targets, the inverse Jacobian (4, n) there, and where regular."""
     image = distort(point[0], point[1])
