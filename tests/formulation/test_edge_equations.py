@@ -31,7 +31,7 @@ def scene(seed, connectivity, *, spread=0.5):
 def in_blocks(block, function, *arguments, **options):
     """Call a formulation that looks at so many nodes at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edge_equations, "BLOCK", block)
+        patch.setattr(edge_equations, "NODES_AT_A_TIME", block)
         return function(*arguments, **options)
 
 
