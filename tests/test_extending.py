@@ -80,6 +80,15 @@ def test_a_backend(page):
     np.testing.assert_allclose(energies[0], energies[1], rtol=1e-3, atol=1e-9)
 
 
+def test_a_solution_of_another_size_is_refused(page):
+    class Wrong:
+        def solve(self, problem, backend, callback=None):
+            return rayrelief.Solution(np.zeros(problem.graph.size - 1))
+
+    with pytest.raises(InputError, match=r"Wrong.*\(4799,\).*\(4800,\)"):
+        rayrelief.integrate(page.scene.normals, page.scene.camera, method=Wrong())
+
+
 def test_what_a_method_does_not_compute_is_not_shown(page):
     with pytest.raises(InputError, match="Facets has no activation"):
         _ = page.result.activation

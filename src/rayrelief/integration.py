@@ -99,6 +99,12 @@ def integrate(
     problem = assemble(array, camera, mask=inside, start=start, method=method)
     del array, inside
     solution = method.solve(problem, backend, callback)
+    if np.shape(solution.x) != (problem.graph.size,):
+        raise InputError(
+            f"the method {type(method).__name__} returned x of the shape {np.shape(solution.x)}",
+            expected=f"{(problem.graph.size,)}, one value for each node of the problem's graph",
+            remedy="See docs/write_your_own.md",
+        )
     x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
     solution = replace(solution, x=x)
     depth = problem.depth(x)

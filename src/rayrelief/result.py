@@ -61,6 +61,11 @@ class Integration:
         """(H, W): pixels that have a depth."""
         return self.components.labels >= 0
 
+    @property
+    def input_normals(self) -> FloatArray:
+        """Unit normals (H, W, 3) that were integrated, as prepared; NaN outside."""
+        return self._problem.normals
+
     def points(self) -> FloatArray:
         """Points (H, W, 3) in the camera frame; NaN outside."""
         return self._problem.view.points(self.depth)

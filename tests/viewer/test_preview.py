@@ -41,8 +41,8 @@ def sphere():
 
 
 def panels(result, truth=None, size=HEIGHT):
-    """Panels of a result by their names; without a truth there is no error."""
-    names = ["left", "camera", "right", "depth", "jumps"] + ["error"] * (truth is not None)
+    """Panels of a result by their names; the error stands in place of the camera's view."""
+    names = ["normals", "left", "right", "depth", "jumps", "camera" if truth is None else "error"]
     return dict(zip(names, preview_panels(result, truth, size, size), strict=True))
 
 
@@ -66,11 +66,23 @@ def step():
     return integrate(flat(20, 20), camera, start=depth, method=method)
 
 
-def test_a_truth_adds_the_error_and_changes_nothing_else(sphere):
+def test_a_truth_shows_the_error_and_changes_nothing_else(sphere):
     scene, result = sphere
-    with_truth = panels(result, scene.depth)
-    for name, panel in panels(result).items():
-        np.testing.assert_array_equal(panel.picture, with_truth[name].picture)
+    with_truth, without = panels(result, scene.depth), panels(result)
+    assert set(with_truth) ^ set(without) == {"error", "camera"}
+    for name in set(with_truth) & set(without):
+        np.testing.assert_array_equal(with_truth[name].picture, without[name].picture)
+
+
+def test_normals_are_shown_in_the_usual_colours():
+    normals = flat(4, 5)
+    normals[:, :2] = 0.6, 0.0, -0.8
+    normals[0, 3] = 0.0, -0.6, -0.8  # up
+    result = integrate(normals, Orthographic(), method=RayPlane(max_iterations=1, tolerance=None))
+    picture = panels(result)["normals"].picture
+    assert picture[2, 3].tolist() == [128, 128, 255]
+    assert picture[2, 0].tolist() == [204, 128, 230]
+    assert picture[0, 3].tolist() == [128, 204, 230]
 
 
 @pytest.mark.parametrize("name", ["left", "camera", "right"])

@@ -1,4 +1,4 @@
-"""The preview of a result: surface, shading, depth, jumps and error on one sheet."""
+"""The preview of a result: normals, surface, depth, jumps and error on one sheet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import BoolArray, FloatArray, from_opencv
 from rayrelief.errors import InputError
 from rayrelief.evaluation.metrics import error_map
 from rayrelief.io.images import write_png
@@ -15,7 +15,15 @@ from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.surface import grid_mesh
 from rayrelief.viewer.rasterise import YAW_DEGREES, normals_of, oblique_view, shade
-from rayrelief.viewer.sheet import ColourScale, Image, Panel, colour_table, in_rows, paint
+from rayrelief.viewer.sheet import (
+    PAPER,
+    ColourScale,
+    Image,
+    Panel,
+    colour_table,
+    in_rows,
+    paint,
+)
 
 SMALLEST_HEIGHT = 32
 NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
@@ -52,7 +60,9 @@ def render_preview(
 def preview_panels(
     result: Integration, truth: FloatArray | None, height: int, width: int
 ) -> list[Panel]:
-    """Surface, depth, jumps and error, all lengths in the unit of ``result.depth``.
+    """Normals, surface, depth, jumps and error, all lengths in the unit of ``result.depth``.
+
+    Without a truth the last panel is the surface as the camera sees it.
 
     Parameters
     ----------
@@ -72,12 +82,18 @@ def preview_panels(
     window = _Window.around(result.mask, longest_side=2 * height)
     jumps = window.largest(result.active_jumps())
     mesh, inside = _surface(result, window, jumps)
-    panels = [
-        *_surface_panels(mesh, _clay(_frontal_view(result, mesh, inside)), height, width),
+    last = (
+        Panel("surface as the camera sees it", _clay(_frontal_view(result, mesh, inside)))
+        if truth is None
+        else _error_panel(result, truth, window)
+    )
+    return [
+        _normal_panel(result, window),
+        *_oblique_panels(mesh, height, width),
         _depth_panel(result, window),
         _jump_panel(jumps),
+        last,
     ]
-    return panels if truth is None else [*panels, _error_panel(result, truth, window)]
 
 
 @dataclass(frozen=True)
@@ -124,15 +140,22 @@ class _Window:
         return values
 
 
-def _surface_panels(mesh: Mesh, frontal: Image, height: int, width: int) -> list[Panel]:
-    """From the left, by the camera and from the right; points alone have no side."""
-    if not len(mesh.faces):
-        return [Panel("points without faces", frontal)]
-    left, right = (
+def _normal_panel(result: Integration, window: _Window) -> Panel:
+    """The input in the usual colours: x right red, y up green, z towards the camera blue."""
+    normals = from_opencv(window.samples(result.input_normals), "opengl")
+    level: FloatArray = 127.5 * (np.nan_to_num(normals) + 1.0)
+    picture = level.round().astype(np.uint8)
+    picture[np.isnan(normals[..., 0])] = PAPER
+    return Panel("normals, the input", picture)
+
+
+def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
+    """The surface from the left and from the right; none for points without faces."""
+    return [
         Panel(f"surface from the {side}", _clay(oblique_view(mesh, height, width, yaw)))
         for side, yaw in (("left", -YAW_DEGREES), ("right", YAW_DEGREES))
-    )
-    return [left, Panel("surface as the camera sees it", frontal), right]
+        if len(mesh.faces)
+    ]
 
 
 def _surface(result: Integration, window: _Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
