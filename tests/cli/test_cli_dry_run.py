@@ -176,6 +176,15 @@ def test_a_map_that_does_not_fit(run, sphere, out, monkeypatch, options):
     assert not out.exists()
 
 
+@pytest.mark.parametrize("verb", [("integrate", "-o", "OUT"), ("evaluate",), ("--dry-run",)])
+def test_a_map_that_does_not_fit_is_tried_all_the_same(run, sphere, out, monkeypatch, verb):
+    verb = ("integrate", "-o", "OUT", *verb) if verb == ("--dry-run",) else verb
+    command = [out if word == "OUT" else word for word in (*verb, "--threads", 1)]
+    monkeypatch.setattr(estimate, "memory_available", lambda: 0)
+    assert run(*command, sphere).code == 1
+    assert run(*command, sphere, "--no-memory-check").code == 0
+
+
 def test_normals_that_face_away(run, sphere, out):
     refused = run("integrate", sphere, "-o", out, "--convention", "opencv", *DRY)
     assert "would fit" in refused.error()
