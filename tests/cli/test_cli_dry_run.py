@@ -95,7 +95,7 @@ def test_seconds_of_all_iterations():
 def test_time_of_a_sample_is_that_of_more_pixels(run, plane, out, monkeypatch, options, power):
     monkeypatch.setattr(dry_run, "SAMPLE_PIXELS", 100)
     monkeypatch.setattr(
-        dry_run, "_first_iterations", lambda *_: ([7.0, 1.0, 3.0], Status(Outcome.STOPPED))
+        dry_run, "_first_iterations", lambda *_: ([7.0, 1.0, 3.0], 100.0, Status(Outcome.STOPPED))
     )
     chosen = ("--max-iterations", 11, *options)
     printed = run("integrate", plane, "-o", out, "--json", *chosen, *DRY).json()
@@ -103,6 +103,7 @@ def test_time_of_a_sample_is_that_of_more_pixels(run, plane, out, monkeypatch, o
     growth = (768 / 100) ** power
     assert printed["expected"]["iterations"] == 11
     assert printed["expected"]["seconds"] == pytest.approx(growth * 35.0)
+    assert printed["expected"]["prepare_seconds"] == pytest.approx(7.68 * 100.0, rel=0.05)
 
 
 def test_a_sample_ends_with_its_time_but_not_before_the_second_iteration(

@@ -58,11 +58,12 @@ def dry_run(
         _load_kernels(method, threads)
         whole, prepare = _without_solving(scene, method, threads)
         sample = fullest_square(whole.mask, SAMPLE_PIXELS)
-        seconds, status = _first_iterations(scene, sample, method, threads, advance)
+        seconds, around, status = _first_iterations(scene, sample, method, threads, advance)
     inside, sampled = int(np.count_nonzero(whole.mask)), int(np.count_nonzero(sample))
     stopped = status.outcome is Outcome.STOPPED
     iterations = limit if stopped and limit is not None else len(seconds)
     solving = _growth(method, inside / sampled) * seconds_of_all(seconds, iterations)
+    prepare += inside / sampled * around
     notes = list(whole.status.notes)
     if not status.ok:
         notes.insert(0, f"{status.cause}; {status.remedy}")
@@ -110,8 +111,8 @@ def fullest_square(mask: BoolArray, pixels: int) -> BoolArray:
     return square
 
 
-class _Unsolved:
-    """Asks for the same problem as a method, and leaves its surface flat."""
+class _Like:
+    """Asks for the same problem as a method."""
 
     def __init__(self, method: Method) -> None:
         self._method = method
@@ -119,11 +120,28 @@ class _Unsolved:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._method, name)
 
+
+class _Unsolved(_Like):
+    """Leaves the surface flat: what remains of a run is all but the method."""
+
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
-        """Solve nothing."""
         return Solution(np.zeros(problem.graph.size))
+
+
+class _Timed(_Like):
+    """Tells how long the method took."""
+
+    seconds = 0.0
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        began = time.perf_counter()
+        solution = self._method.solve(problem, backend, callback)
+        self.seconds = time.perf_counter() - began
+        return solution
 
 
 def _load_kernels(method: Method, threads: int | None) -> None:
@@ -149,8 +167,11 @@ def _first_iterations(
     method: Any,
     threads: int | None,
     advance: Callable[[Iteration], None],
-) -> tuple[list[float], Status]:
-    """Integrate a part of a map for a while; seconds of each iteration, and how it ended."""
+) -> tuple[list[float], float, Status]:
+    """Integrate a part of a map for a while.
+
+    Returns the seconds of each iteration, those of the method around them, and how it ended.
+    """
     # What there is to say and to refuse is said and refused about the whole map.
     preprocessing = getattr(method, "preprocessing", None)
     if preprocessing is not None and preprocessing.facing_away is None:
@@ -162,8 +183,9 @@ def _first_iterations(
         seconds.append(iteration.seconds)
         return len(seconds) > 1 and sum(seconds) > SAMPLE_SECONDS
 
-    result = _integrate(scene, sample, method, threads, look)
-    return seconds, result.status
+    timed = _Timed(method)
+    result = _integrate(scene, sample, timed, threads, look)
+    return seconds, timed.seconds - sum(seconds), result.status
 
 
 def _integrate(
