@@ -311,6 +311,7 @@ def test_a_result_prints_as_five_lines(camera):
     assert lines[0] == f"Integration of {WIDTH}x{HEIGHT} pixels, 1,440 inside, in 1 component"
     labels = [line.split(":")[0].strip() for line in lines[1:]]
     assert labels == ["depth", "camera", "method", "status"]
+    assert lines[2].endswith(camera.summary())
 
 
 @every_camera

@@ -31,6 +31,17 @@ def test_importing_loads_nothing_heavy(package):
     assert run_python(code).strip() == "[]"
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["camera", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    code = (
+        "import atexit, sys; from rayrelief.cli import main; sys.argv[1:] = "
+        + repr(arguments)
+        + "\n"
+        f"atexit.register(lambda: print([m for m in {HEAVY!r} if m in sys.modules])); main()"
+    )
+    assert run_python(code).splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_loads(package):
     assert run_python(f"from {package} import *; import {package}; print('all')").strip() == "all"

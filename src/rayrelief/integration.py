@@ -17,7 +17,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
 from rayrelief.methods.base import Callback, Method, Solution
-from rayrelief.methods.recipes import RayPlane
+from rayrelief.methods.catalogue import default_method
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
 from rayrelief.result import Integration
 
@@ -78,12 +78,12 @@ def integrate(
             expected="one of rayrelief.cameras",
             remedy="Use rayrelief.cameras.Pinhole(fx, fy, cx, cy), Orthographic() or RayMap(rays)",
         )
-    method = RayPlane() if method is None else method
+    method = default_method() if method is None else method
     if isinstance(method, type) or not isinstance(method, Method):
         raise InputError(
             f"the method is {method!r}",
             expected="a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve",
-            remedy="Leave it out for RayPlane()",
+            remedy="Leave it out for the default",
         )
     if callback is not None and not callable(callback):
         raise InputError(

@@ -30,15 +30,15 @@ class Preprocessing:
     Attributes
     ----------
     facing_away
-        For n . ray >= 0: ``"keep"`` uses them as they are (edges that become impossible are left
-        out), ``"average"`` takes the mean of the facing normals around, ``"drop"`` takes them from
-        the mask. None keeps them too, but more than 20 % is an error: it is nearly always a flipped
-        axis.
+        What happens to normals that face away from the camera: keep uses them as they are, average
+        takes the mean of the facing ones around, drop leaves their pixels out. Unless given they
+        are kept, but more than 20 % are an error: nearly always a flipped axis.
     outlier_ratio
-        Also averages normals whose |n . ray| differs from its local mean by more than this fraction
-        of the mean; the paper uses 0.75. None leaves them.
-    average_window, outlier_window
-        Odd widths, in pixels, of the windows for the average and for the local mean.
+        Average normals whose |n . ray| is off its local mean by this fraction of it, such as 0.75.
+    average_window
+        Odd width in pixels of the window of the average.
+    outlier_window
+        Odd width in pixels of the window of the local mean.
     """
 
     facing_away: FacingAway | None = None

@@ -211,7 +211,7 @@ class Integration:
                 f"Integration of {width}x{height} pixels, {int(self.mask.sum()):,} inside, "
                 f"in {self.components.count} component{'s' * (self.components.count != 1)}",
                 f"  depth:  {low:.6g} to {high:.6g} ({self.depth_kind})",
-                f"  camera: {_short(self.camera)}",
+                f"  camera: {self.camera.summary()}",
                 f"  method: {type(self.method).__name__}, {len(self.history)} iterations, "
                 f"{seconds:.2f} s",
                 f"  status: {self.status}",
@@ -223,8 +223,3 @@ def _narrower(graph: PixelGraph, footprint: FloatArray, d: int) -> FloatArray:
     """Of footprints (N,) the smaller one of each edge in a direction."""
     there: FloatArray = np.take(footprint, graph.neighbours[d])
     return np.minimum(footprint, there, out=there)
-
-
-def _short(camera: Camera) -> str:
-    text = repr(camera)
-    return text if len(text) <= 90 else f"{type(camera).__name__}(...)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -50,6 +51,18 @@ def unit(vectors: FloatArray) -> FloatArray:
 
 def random_directions(seed: int, count: int = 1000) -> FloatArray:
     return unit(np.random.default_rng(seed).standard_normal((count, 3)))
+
+
+@for_random_cameras
+def test_a_summary_has_every_number_in_use(model: str, camera: IntrinsicCamera, seed: int) -> None:
+    words, size = camera.summary().split(", ")
+    name, *numbers = words.split()
+    shown = dict(zip(numbers[::2], map(float, numbers[1::2]), strict=True))
+    assert (name, size) == (type(camera).__name__, f"{WIDTH}x{HEIGHT}")
+    again = type(camera)(**shown, size=camera.size)
+    for each in fields(camera):
+        expected = getattr(camera, each.name)
+        assert getattr(again, each.name) == pytest.approx(expected, rel=1e-5, abs=1e-300)
 
 
 @for_random_cameras

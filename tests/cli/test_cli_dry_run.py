@@ -93,7 +93,7 @@ def test_seconds_of_all_iterations():
 def test_time_of_a_sample_is_that_of_more_pixels(run, plane, out, monkeypatch, options, power):
     monkeypatch.setattr(dry_run, "SAMPLE_PIXELS", 100)
     monkeypatch.setattr(
-        dry_run, "_first_iterations", lambda *_: ([7.0, 1.0, 3.0], Status(Outcome.STOPPED))
+        dry_run, "_first_iterations", lambda *_: ([7.0, 1.0, 3.0], 100.0, Status(Outcome.STOPPED))
     )
     chosen = ("--max-iterations", 11, *options)
     printed = run("integrate", plane, "-o", out, "--json", *chosen, *DRY).json()
@@ -101,6 +101,7 @@ def test_time_of_a_sample_is_that_of_more_pixels(run, plane, out, monkeypatch, o
     growth = (768 / 100) ** power
     assert printed["expected"]["iterations"] == 11
     assert printed["expected"]["seconds"] == pytest.approx(growth * 35.0)
+    assert printed["expected"]["prepare_seconds"] == pytest.approx(7.68 * 100.0, rel=0.05)
 
 
 def test_a_sample_ends_with_its_time_but_not_before_the_second_iteration(
@@ -173,6 +174,15 @@ def test_a_map_that_does_not_fit(run, sphere, out, monkeypatch, options):
     ended = run("integrate", sphere, "-o", out, *options)
     assert "100 MB" in ended.error()
     assert not out.exists()
+
+
+@pytest.mark.parametrize("verb", [("integrate", "-o", "OUT"), ("evaluate",), ("--dry-run",)])
+def test_a_map_that_does_not_fit_is_tried_all_the_same(run, sphere, out, monkeypatch, verb):
+    verb = ("integrate", "-o", "OUT", *verb) if verb == ("--dry-run",) else verb
+    command = [out if word == "OUT" else word for word in (*verb, "--threads", 1)]
+    monkeypatch.setattr(estimate, "memory_available", lambda: 0)
+    assert run(*command, sphere).code == 1
+    assert run(*command, sphere, "--no-memory-check").code == 0
 
 
 def test_normals_that_face_away(run, sphere, out):

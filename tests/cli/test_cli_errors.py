@@ -14,6 +14,7 @@ from rayrelief.cameras.calibration import write_camera
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cli import evaluate as cli_evaluate
 from rayrelief.io.images import write_png
+from rayrelief.methods import Smooth
 
 # Wrong usage: exit code 2
 
@@ -29,7 +30,7 @@ from rayrelief.io.images import write_png
         (("integrate", "FOLDER", "-o", "OUT", "--method", "magic"), ["magic", "ray-plane"]),
         (("integrate", "FOLDER", "-o", "OUT", "--convention", "unreal"), ["unreal", "directx"]),
         (("integrate", "FOLDER", "-o", "OUT", "--connectivity", "6"), ["6", "diagonal"]),
-        (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "0"), ["--max-iterations"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "0"), ["max_iterations is 0"]),
         (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "many"), ["integer"]),
         (("integrate", "FOLDER", "-o", "OUT", "--threads", "0"), ["--threads"]),
         (
@@ -46,7 +47,11 @@ from rayrelief.io.images import write_png
         ),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--method", "smooth", "--published"),
-            ["--published"],
+            ["--published goes with ray-plane and bini, not with --method smooth"],
+        ),
+        (
+            ("evaluate", "FOLDER", "--method", "bini", "--method", "smooth", "--sharpness", "1"),
+            ["--sharpness cannot be used with --method smooth"],
         ),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--depth-format", "npy,tif"),
@@ -361,16 +366,18 @@ def test_interrupted_while_writing(run, sphere, out, monkeypatch):
 def test_interrupted_while_evaluating(run, sphere, plane, monkeypatch):
     evaluate_one = cli_evaluate._evaluate_one
 
-    def evaluate_the_first(path, *rest):
-        return evaluate_one(path, *rest) if path == sphere else interrupt()
+    def evaluate_some(scene, method, *rest):
+        is_left_out = scene.name == "plane" and isinstance(method, Smooth)
+        return interrupt() if is_left_out else evaluate_one(scene, method, *rest)
 
-    monkeypatch.setattr(cli_evaluate, "_evaluate_one", evaluate_the_first)
-    ended = run("evaluate", sphere, plane, sphere, "--threads", 1)
+    monkeypatch.setattr(cli_evaluate, "_evaluate_one", evaluate_some)
+    methods = ("--method", "bini", "--method", "smooth")
+    ended = run("evaluate", sphere, plane, sphere, *methods, "--json", "--threads", 1)
     assert ended.code == 130
-    _, row = ended.out.splitlines()
-    assert row.startswith("sphere")
-    (told,) = ended.lines("interrupted: ")
-    assert str(plane) in told
+    done = [("sphere", "bini"), ("sphere", "smooth"), ("plane", "bini")]
+    assert [(row["scene"], row["method"]) for row in ended.json()] == done
+    (line,) = ended.lines("interrupted: ")
+    assert str(plane) in line
 
 
 def test_interrupted_while_loading(run, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -20,14 +22,57 @@ from rayrelief.synthetic.surroundings import wavy_room
 ONE_THREAD = ("--threads", 1)
 
 
-def test_table(run, sphere, plane):
-    ended = run("evaluate", sphere, plane, *ONE_THREAD)
+def table_of(ended):
+    """Rows of a printed table by its columns, after a look at units and alignment."""
     assert ended.code == 0
-    head, *rows = ended.out.splitlines()
-    assert "MADE" in head
-    assert [row.split()[0] for row in rows] == ["sphere", "plane"]
-    assert all("scale" in row for row in rows)
-    assert any(note.startswith("note: plane: K.txt") for note in ended.lines("note: "))
+    head, units, *lines = ended.out.splitlines()
+    ends = {word.end() for word in re.finditer(r"\S+", head)}
+    assert {word.end() for word in re.finditer(r"truth's unit|\S+", units)} < ends
+    rows = [re.split(r" {2,}", line) for line in lines]
+    names = re.split(r" {2,}", head)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def test_table_of_several_methods(run, sphere, plane):
+    methods = ("--method", "bini", "--method", "smooth", "--method", "bini")
+    ended = run("evaluate", sphere, plane, *methods, *ONE_THREAD)
+    rows = table_of(ended)
+    scenes = ["sphere", "plane", "mean of 2"]
+    assert [row["scene"] for row in rows] == 2 * scenes
+    assert [row["method"] for row in rows] == 3 * ["bini"] + 3 * ["smooth"]
+    assert {row["aligned by"] for row in rows} == {"median scale"}
+    for first, second, mean in (rows[:3], rows[3:]):
+        for key in ("MADE", "RE", "ERA", "angle", "iterations"):
+            expected = (float(first[key]) + float(second[key])) / 2
+            assert float(mean[key]) == pytest.approx(expected, abs=0.011)
+    notes = ended.lines("note: ")
+    assert len(notes) == len(set(notes)), "once for each scene, not for each method"
+    assert any(note.startswith("note: plane, K.txt") for note in notes)
+
+
+def test_units_of_the_table(run, plane):
+    units = run("evaluate", plane, *ONE_THREAD).out.splitlines()[1]
+    assert re.split(r" {2,}", units.strip()) == ["truth's unit", "%", "%", "degrees", "s"]
+
+
+def test_a_piped_table_is_whole_and_plain(start, sphere):
+    process = start("evaluate", sphere, *ONE_THREAD)  # with FORCE_COLOR, and 80 columns
+    printed, _ = process.communicate(timeout=120)
+    assert "\x1b" not in printed
+    assert printed.splitlines()[-1].endswith("median scale")
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+
+
+def test_a_method_that_cannot_be_used_costs_its_own_row_only(run, plane):
+    methods = ("--method", "bini", "--method", "smooth", "--json")
+    both = run("evaluate", plane, "--connectivity", "8", *methods, *ONE_THREAD)
+    assert [row["method"] for row in both.json()] == ["bini", "smooth"]
+    printed = ("--published", "--method", "bini", "--method", "ray-plane", "--max-iterations", 2)
+    ended = run("evaluate", plane, "--connectivity", "8", *printed, "--json", *ONE_THREAD)
+    assert ended.code == 1
+    assert [row["method"] for row in ended.json()] == ["ray-plane"]
+    (line,) = ended.lines("error: ")
+    assert line.startswith("error: plane with bini: ")
 
 
 def test_json_holds_the_errors_of_the_library(run, sphere, plane):
@@ -68,9 +113,8 @@ def test_orthographic_camera_is_aligned_by_a_shift(run, plane):
     row = run("evaluate", plane, "--json", *options).json()[0]
     assert row["alignment"] == "shift"
     assert row["re_percent"] is None
-    cells = run("evaluate", plane, *options).out.splitlines()[1].split()
-    assert cells[3:5] == ["-", "-"]
-    assert cells[-1] == "shift"
+    (shown,) = table_of(run("evaluate", plane, *options))
+    assert (shown["RE"], shown["ERA"], shown["aligned by"]) == ("-", "-", "median shift")
 
 
 def test_panorama_with_distances_that_do_not_say_so(run, tmp_path):

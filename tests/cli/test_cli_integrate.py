@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from importlib.metadata import PackageNotFoundError
 
@@ -16,14 +15,13 @@ from rayrelief.cameras.calibration import read_camera, write_camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
-from rayrelief.cli.integrate import integrate as integrate_command
-from rayrelief.cli.options import MethodName, build_method
+from rayrelief.cli.settings import all_settings
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.integration import integrate
 from rayrelief.io.depth import read_depth, write_depth
 from rayrelief.io.images import read_image, write_png
-from rayrelief.methods.recipes import BiNI, RayPlane
+from rayrelief.methods.recipes import RayPlane
 from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.synthetic.gallery import plane as plane_scene
 
@@ -380,10 +378,17 @@ OPTIONS = [
     ("activation_threshold", ("--activation-threshold", 0.3), {"activation_threshold": 0.3}),
     ("midpoint", ("--midpoint", 0.4), {"midpoint": 0.4}),
     ("outlier_threshold", ("--outlier-threshold", 0.1), {"outlier_threshold": 0.1}),
+    ("outlier_samples", ("--outlier-samples", 9), {"outlier_samples": 9}),
+    ("cost_factor", ("--cost-factor", "cosine"), {"cost_factor": "cosine"}),
+    ("weight_constant", ("--weight-constant", 0), {"weight_constant": 0.0}),
+    ("weight_constant", ("--weight-constant", 3), {"weight_constant": 3.0}),
+    ("form", ("--method", "bini", "--form", "printed"), {"form": "printed"}),
     ("facing_away", ("--facing-away", "drop"), {"preprocessing.facing_away": "drop"}),
     ("facing_away", ("--facing-away", "keep"), {"preprocessing.facing_away": "keep"}),
     ("facing_away", ("--facing-away", "average"), {"preprocessing.facing_away": "average"}),
     ("outlier_ratio", ("--outlier-ratio", 0.75), {"preprocessing.outlier_ratio": 0.75}),
+    ("average_window", ("--average-window", 5), {"preprocessing.average_window": 5}),
+    ("outlier_window", ("--outlier-window", 7), {"preprocessing.outlier_window": 7}),
 ]
 
 
@@ -403,17 +408,7 @@ def test_option_arrives_in_the_method(run, plane, out, options, fields, monkeypa
 
 
 def test_no_option_of_the_method_is_left_out_above():
-    others = {"path", "out", "convention", "camera", "fov", "mask", "which", "k_order"}
-    others |= {"depth_format", "mesh_format", "dry_run", "threads", "as_json"}
-    assert set(inspect.signature(integrate_command).parameters) - others == {
-        case[0] for case in OPTIONS
-    }
-
-
-def test_method_without_options_is_the_recipe_of_the_library():
-    assert build_method(MethodName.RAY_PLANE, published=False) == RayPlane()
-    assert build_method(MethodName.RAY_PLANE, published=True) == RayPlane.published()
-    assert build_method(MethodName.BINI, published=True) == BiNI.published()
+    assert {"method", "published", *all_settings()} == {case[0] for case in OPTIONS}
 
 
 # Cameras

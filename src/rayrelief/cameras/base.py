@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +30,22 @@ class Camera(ABC):
     def resolution(self) -> tuple[int, int] | None:
         """(width, height) that the camera was calibrated for, or None where any will do."""
         return None
+
+    def parameters(self) -> dict[str, float]:
+        """Numbers that describe it, by name, but those at their default; none for a ray map."""
+        if not is_dataclass(self):
+            return {}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        usual = {field.name: field.default for field in fields(self)}
+        return {
+            name: values[name] for name in values if name != "size" and values[name] != usual[name]
+        }
+
+    def summary(self) -> str:
+        """Model, parameters and size of the image in one line."""
+        numbers = (f"{name} {value:.6g}" for name, value in self.parameters().items())
+        size = "" if self.resolution is None else ", {}x{}".format(*self.resolution)
+        return " ".join((type(self).__name__, *numbers)) + size
 
     def crop(self, left: int, top: int, width: int, height: int) -> Camera:
         """Camera of a part of the image, whose first pixel is (left, top)."""

@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from inspect import signature
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import rayrelief
 from rayrelief.cli.camera import camera
 from rayrelief.cli.demo import demo
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
+from rayrelief.cli.options import Input
+from rayrelief.cli.verbs import Verb, spelled_out
 
-app = typer.Typer(
-    name="rayrelief",
-    help="Depth and a 3D surface from a normal map and any camera.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command()(integrate)
-app.command()(demo)
-app.command()(evaluate)
-app.command()(camera)
+PLAIN: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+}
+VERBS_WITH_METHOD: dict[str, Callable[..., None]] = {"integrate": integrate, "evaluate": evaluate}
+
+
+class Verbs(TyperGroup):
+    """The verbs; options of the methods are read off the recipes when a verb is called.
+
+    That loads the methods, and the list of the verbs can do without.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Verb that is called, with all of its options, and its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in VERBS_WITH_METHOD:
+            command = complete_verb(name)
+        return name, command, rest
+
+
+def complete_verb(name: str) -> Any:
+    """Verb with all options of input and method."""
+    from rayrelief.cli.settings import parameters
+
+    verb = VERBS_WITH_METHOD[name]
+    options = signature(Input, eval_str=True).parameters.values()
+    more = parameters(several=verb is evaluate)
+    single = typer.Typer(**PLAIN)
+    single.command(cls=Verb)(spelled_out(verb, [*options, *more]))
+    return typer.main.get_command(single)
+
+
+app = typer.Typer(name="rayrelief", cls=Verbs, no_args_is_help=True, **PLAIN)
+app.command(cls=Verb)(spelled_out(integrate, ()))
+app.command(cls=Verb)(demo)
+app.command(cls=Verb)(spelled_out(evaluate, ()))
+app.command(cls=Verb)(camera)
 
 
 def _print_version(wanted: bool) -> None:

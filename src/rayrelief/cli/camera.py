@@ -194,7 +194,8 @@ def _as_json(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) 
 
 
 def _as_text(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) -> str:
-    lines = [("model", type(camera).__name__), *_parameters(camera)]
+    lines = [("model", type(camera).__name__)]
+    lines += [(f"  {name}", f"{value:.10g}") for name, value in camera.parameters().items()]
     if size is None or seen is None:
         lines.append(("image size", "not in the file: give --width and --height for more"))
         return _table(lines)
@@ -211,20 +212,6 @@ def _as_text(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) 
     if not camera.central:
         return _table(lines)
     return _table(lines) + "\n\n" + _sketch(camera, size)
-
-
-def _parameters(camera: Camera) -> list[tuple[str, str]]:
-    """Parameters of a camera that are not at their default, by name."""
-    from dataclasses import MISSING, fields, is_dataclass
-
-    if not is_dataclass(camera):
-        return []
-    shown = []
-    for field in fields(camera):
-        value = getattr(camera, field.name)
-        if field.name != "size" and (field.default is MISSING or value != field.default):
-            shown.append((f"  {field.name}", f"{value:.10g}"))
-    return shown
 
 
 def _table(lines: list[tuple[str, str]]) -> str:

@@ -47,7 +47,7 @@ def plain_errors() -> Iterator[None]:
             say(f"error: {_system_error(error)}")
             raise typer.Exit(EXIT_FAILED) from None
         except KeyboardInterrupt:
-            say("interrupted: files that were being written are not there")
+            say("interrupted: incomplete files were discarded")
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
@@ -82,7 +82,7 @@ def quiet_libraries() -> Iterator[None]:
 
 
 @contextmanager
-def progress(title: str, total: int) -> Iterator[Callable[[Iteration], None]]:
+def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], None]]:
     """Show a bar over the outer iterations on a terminal; elsewhere stay silent."""
     if not sys.stderr.isatty():
         yield lambda _: None
@@ -90,22 +90,24 @@ def progress(title: str, total: int) -> Iterator[Callable[[Iteration], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from rayrelief.backends.compilation import on_compilation
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total}  change {task.fields[change]}"),
+        TextColumn("{task.fields[state]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        # numba compiles on first use and caches the result beside the package.
-        task = bar.add_task(f"{title} (the first run compiles)", total=total, change="-")
+        task = bar.add_task(title, total=total, state="")
 
         def advance(iteration: Iteration) -> None:
-            bar.update(
-                task,
-                description=title,
-                completed=iteration.number,
-                change=f"{iteration.change:.1e}",
-            )
+            number = iteration.number if total is None else f"{iteration.number}/{total}"
+            state = f"{number}  change {iteration.change:.1e}"
+            bar.update(task, completed=iteration.number, state=state)
 
-        yield advance
+        def compiling() -> None:
+            bar.update(task, state="compiling kernels: first run only, up to a minute")
+
+        with on_compilation(compiling):
+            yield advance

@@ -23,14 +23,15 @@ def demo(
     """Integrate a built-in still life; depth, mesh, preview and report land in the folder OUT."""
     with plain_errors():
         from rayrelief.cli.run import run_and_write
-        from rayrelief.methods.recipes import RayPlane
+        from rayrelief.methods.catalogue import default_method
         from rayrelief.synthetic.gallery import still_life
 
         run_and_write(
             still_life(HEIGHT, WIDTH),
-            RayPlane(),
+            default_method(),
             out,
             threads=threads,
+            memory_check=True,
             depth_formats=["npy"],
             mesh_formats=["ply"],
             as_json=as_json,

@@ -13,21 +13,20 @@ import numpy as np
 import typer
 
 import rayrelief
+from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
-from rayrelief.cli.console import progress, say
+from rayrelief.cli.console import progress
 from rayrelief.cli.report import to_json
-from rayrelief.cli.run import check_folder
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.cli.run import check_folder, say_notes
+from rayrelief.conventions import BoolArray
 from rayrelief.errors import Outcome, Status
 from rayrelief.estimate import check_memory, memory_needed
 from rayrelief.integration import integrate
 from rayrelief.memory import in_words, memory_available
-from rayrelief.methods.base import Iteration
-from rayrelief.methods.reweighted import Reweighted
-from rayrelief.operators import Operator
+from rayrelief.methods.base import Callback, Iteration, Method, Solution
+from rayrelief.problem import Problem
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
-from rayrelief.solvers.base import LinearSolution
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 
 SAMPLE_PIXELS = 1_000_000  # of a larger mask a square of this size is integrated
@@ -36,27 +35,35 @@ CELLS = 8  # of the square's side: the steps in which its place is looked for
 
 
 def dry_run(
-    scene: Scene, method: Reweighted, out: Path, *, threads: int | None, as_json: bool
+    scene: Scene,
+    method: Method,
+    out: Path,
+    *,
+    threads: int | None,
+    memory_check: bool,
+    as_json: bool,
 ) -> None:
     """Tell what it takes to integrate a scene; InputError where the memory does not suffice."""
     check_folder(out)
-    for note in scene.notes:
-        say(f"note: {scene.name}: {note}")
+    say_notes(scene)
     pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
     memory = {
         "needed": memory_needed(pixels, inside, method, CPU(threads), files=True),
         "available": memory_available(),
     }
-    check_memory(pixels, inside, method, CPU(threads), files=True)
-    with progress(f"measuring {scene.name}", method.max_iterations) as advance:
+    if memory_check:
+        check_memory(pixels, inside, method, CPU(threads), files=True)
+    limit = getattr(method, "max_iterations", None)
+    with progress(f"measuring {scene.name}", limit) as advance:
         _load_kernels(method, threads)
         whole, prepare = _without_solving(scene, method, threads)
         sample = fullest_square(whole.mask, SAMPLE_PIXELS)
-        seconds, status = _first_iterations(scene, sample, method, threads, advance)
+        seconds, around, status = _first_iterations(scene, sample, method, threads, advance)
     inside, sampled = int(np.count_nonzero(whole.mask)), int(np.count_nonzero(sample))
     stopped = status.outcome is Outcome.STOPPED
-    iterations = method.max_iterations if stopped else len(seconds)
+    iterations = limit if stopped and limit is not None else len(seconds)
     solving = _growth(method, inside / sampled) * seconds_of_all(seconds, iterations)
+    prepare += inside / sampled * around
     notes = list(whole.status.notes)
     if not status.ok:
         notes.insert(0, f"{status.cause}; {status.remedy}")
@@ -68,7 +75,7 @@ def dry_run(
         "components": whole.components.count,
         "notes": notes,
         "memory_bytes": memory,
-        "max_iterations": method.max_iterations,
+        "max_iterations": limit,
         "expected": {"iterations": iterations, "prepare_seconds": prepare, "seconds": solving},
         "sample": {"pixels": sampled, "iterations": len(seconds)},
     }
@@ -104,52 +111,71 @@ def fullest_square(mask: BoolArray, pixels: int) -> BoolArray:
     return square
 
 
-class _NoSolver:
-    """Leaves the surface as it is: what remains of a run is all but its solves."""
+class _Like:
+    """Asks for the same problem as a method."""
 
-    def prepare(self, operator: Operator) -> _NoSolver:
-        return self
+    def __init__(self, method: Method) -> None:
+        self._method = method
 
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
-        return LinearSolution(start, steps=0, converged=True)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._method, name)
 
 
-def _load_kernels(method: Reweighted, threads: int | None) -> None:
+class _Unsolved(_Like):
+    """Leaves the surface flat: what remains of a run is all but the method."""
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        return Solution(np.zeros(problem.graph.size))
+
+
+class _Timed(_Like):
+    """Tells how long the method took."""
+
+    seconds = 0.0
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        began = time.perf_counter()
+        solution = self._method.solve(problem, backend, callback)
+        self.seconds = time.perf_counter() - began
+        return solution
+
+
+def _load_kernels(method: Method, threads: int | None) -> None:
     """Run a method on next to nothing: what is compiled or loaded once is not to be measured."""
     from rayrelief.synthetic.gallery import sphere
 
     scene = sphere(64, 64)
-    few = replace(method, max_iterations=3)
-    _first_iterations(scene, scene.mask, few, threads, lambda _: None)
+    _integrate(scene, scene.mask, method, threads, lambda iteration: iteration.number == 3)
 
 
 def _without_solving(
-    scene: Scene, method: Reweighted, threads: int | None
+    scene: Scene, method: Method, threads: int | None
 ) -> tuple[Integration, float]:
     """Check and prepare the whole map: a result without a surface, and its seconds."""
     began = time.perf_counter()
-    result = integrate(
-        scene.normals,
-        scene.camera,
-        mask=scene.mask,
-        method=replace(method, solver=_NoSolver(), max_iterations=1, tolerance=None),
-        backend=CPU(threads),
-        on_failure="return",
-    )
-    seconds = time.perf_counter() - began
-    return result, seconds - sum(iteration.seconds for iteration in result.history)
+    result = _integrate(scene, scene.mask, _Unsolved(method), threads)
+    return result, time.perf_counter() - began
 
 
 def _first_iterations(
     scene: Scene,
     sample: BoolArray,
-    method: Reweighted,
+    method: Any,
     threads: int | None,
     advance: Callable[[Iteration], None],
-) -> tuple[list[float], Status]:
-    """Integrate a part of a map for a while; seconds of each iteration, and how it ended."""
+) -> tuple[list[float], float, Status]:
+    """Integrate a part of a map for a while.
+
+    Returns the seconds of each iteration, those of the method around them, and how it ended.
+    """
     # What there is to say and to refuse is said and refused about the whole map.
-    options = replace(method.preprocessing, facing_away=method.preprocessing.facing_away or "keep")
+    preprocessing = getattr(method, "preprocessing", None)
+    if preprocessing is not None and preprocessing.facing_away is None:
+        method = replace(method, preprocessing=replace(preprocessing, facing_away="keep"))
     seconds: list[float] = []
 
     def look(iteration: Iteration) -> bool:
@@ -157,22 +183,34 @@ def _first_iterations(
         seconds.append(iteration.seconds)
         return len(seconds) > 1 and sum(seconds) > SAMPLE_SECONDS
 
-    result = integrate(
+    timed = _Timed(method)
+    result = _integrate(scene, sample, timed, threads, look)
+    return seconds, timed.seconds - sum(seconds), result.status
+
+
+def _integrate(
+    scene: Scene,
+    mask: BoolArray,
+    method: Method,
+    threads: int | None,
+    callback: Callback | None = None,
+) -> Integration:
+    return integrate(
         scene.normals,
         scene.camera,
-        mask=sample,
-        method=replace(method, preprocessing=options),
+        mask=mask,
+        method=method,
         backend=CPU(threads),
-        callback=look,
+        callback=callback,
         on_failure="return",
+        memory_check=False,  # it is done, or not wanted
     )
-    return seconds, result.status
 
 
-def _growth(method: Reweighted, ratio: float) -> float:
+def _growth(method: Method, ratio: float) -> float:
     """Time of a map over that of a sample of it, by the ratio of their pixels."""
     # Conjugate gradients take steps in proportion to the width.
-    return ratio**1.5 if isinstance(method.solver, ConjugateGradient) else ratio
+    return ratio**1.5 if isinstance(getattr(method, "solver", None), ConjugateGradient) else ratio
 
 
 def _summary(report: dict[str, Any]) -> str:

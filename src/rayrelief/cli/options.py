@@ -1,43 +1,16 @@
-"""Options that several verbs share, named as in the library, and the method that they describe."""
+"""Options that several verbs share; those of the methods are in settings.py."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayrelief.errors import InputError
-
 if TYPE_CHECKING:
-    from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
-    from rayrelief.methods.reweighted import Reweighted
-
-
-class MethodName(StrEnum):
-    """Methods by name."""
-
-    RAY_PLANE = "ray-plane"
-    BINI = "bini"
-    SMOOTH = "smooth"
-
-
-class ConnectivityName(StrEnum):
-    """Connectivities by name."""
-
-    FOUR = "4"
-    DIAGONAL = "diagonal"
-    EIGHT = "8"
-
-
-class FacingAwayName(StrEnum):
-    """What to do with normals that face away."""
-
-    KEEP = "keep"
-    AVERAGE = "average"
-    DROP = "drop"
+    from rayrelief.scene import Scene
 
 
 class ConventionName(StrEnum):
@@ -57,7 +30,7 @@ class KOrderName(StrEnum):
     LEGACY = "legacy"
 
 
-_INPUT, _METHOD = "Input", "Method"
+_INPUT = "Input"
 
 Convention = Annotated[
     ConventionName | None,
@@ -97,68 +70,57 @@ KOrder = Annotated[
     KOrderName, typer.Option(help="Order of a K.txt or K.npy.", rich_help_panel=_INPUT)
 ]
 
-MethodOption = Annotated[
-    MethodName, typer.Option("--method", help="Which method.", rich_help_panel=_METHOD)
-]
-Published = Annotated[
+NoMemoryCheck = Annotated[
     bool,
-    typer.Option(help="The schedule of the paper: 1200 iterations.", rich_help_panel=_METHOD),
-]
-MaxIterations = Annotated[
-    int | None, typer.Option(min=1, help="Outer iterations.", rich_help_panel=_METHOD)
-]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(help="Stop below this change; 0 runs all iterations.", rich_help_panel=_METHOD),
-]
-Connectivity = Annotated[
-    ConnectivityName | None, typer.Option(help="Neighbours of a pixel.", rich_help_panel=_METHOD)
-]
-Sharpness = Annotated[
-    float | None, typer.Option(help="k of the bilateral weights.", rich_help_panel=_METHOD)
-]
-Jumps = Annotated[
-    bool | None,
-    typer.Option("--jumps/--no-jumps", help="Compute discontinuities.", rich_help_panel=_METHOD),
-]
-ActivationSlope = Annotated[
-    float | None, typer.Option(help="q of the activation.", rich_help_panel=_METHOD)
-]
-ActivationThreshold = Annotated[
-    float | None, typer.Option(help="rho of the activation.", rich_help_panel=_METHOD)
-]
-Midpoint = Annotated[
-    float | None, typer.Option(help="lambda_m, from 0 to 1.", rich_help_panel=_METHOD)
-]
-OutlierThreshold = Annotated[
-    float | None,
-    typer.Option(help="eps_out of the outlier filter, e.g. 0.1.", rich_help_panel=_METHOD),
-]
-FacingAway = Annotated[
-    FacingAwayName | None,
-    typer.Option(help="Normals that face away from the camera.", rich_help_panel=_METHOD),
-]
-OutlierRatio = Annotated[
-    float | None,
     typer.Option(
-        help="Average normals whose |n.ray| is off its neighbourhood by this fraction, e.g. 0.75.",
-        rich_help_panel=_METHOD,
+        "--no-memory-check",
+        help="Try also a map that is expected to need more memory than there is.",
     ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON on stdout.")]
 
 
-def camera_text(
-    camera: str | None, fov: float | None, which: str | None, k_order: KOrderName
-) -> str | None:
-    """One description of the camera out of two options, after a look at those that go with it."""
-    if camera is not None and fov is not None:
-        raise typer.BadParameter("give either --camera or --fov, not both")
-    text = camera if fov is None else f"fov:{fov}"
-    if text is not None:
-        check_words(text, which, k_order)
-    return text
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """How a path becomes a scene: what the options of the input said."""
+
+    convention: Convention = None
+    camera: CameraText = None
+    fov: Fov = None
+    mask: Mask = None
+    which: Which = None
+    k_order: KOrder = KOrderName.AUTO
+
+    @classmethod
+    def taken_from(cls, chosen: dict[str, Any]) -> Input:
+        """Take the options of the input out of those of a verb."""
+        return cls(**{field.name: chosen.pop(field.name) for field in fields(cls)})
+
+    def camera_text(self) -> str | None:
+        """One description of the camera; BadParameter where options exclude one another."""
+        if self.camera is not None and self.fov is not None:
+            raise typer.BadParameter("give either --camera or --fov, not both")
+        text = self.camera if self.fov is None else f"fov:{self.fov}"
+        if text is not None:
+            check_words(text, self.which, self.k_order)
+        return text
+
+    def scene(self, path: Path) -> Scene:
+        """Read a normal map or a folder."""
+        from rayrelief.cli.console import quiet_libraries
+        from rayrelief.datasets.folder import read_scene
+
+        camera = self.camera_text()
+        with quiet_libraries():
+            return read_scene(
+                path,
+                convention=None if self.convention is None else self.convention.value,
+                camera=camera,
+                mask=self.mask,
+                which=self.which,
+                k_order=self.k_order.value,
+            )
 
 
 def check_words(camera: str, which: str | None, k_order: KOrderName) -> None:
@@ -171,54 +133,3 @@ def check_words(camera: str, which: str | None, k_order: KOrderName) -> None:
         raise typer.BadParameter(
             f"{options} cannot be used with the camera {camera!r}, only with a calibration file"
         )
-
-
-def build_method(
-    name: MethodName,
-    published: bool,
-    *,
-    facing_away: FacingAwayName | None = None,
-    outlier_ratio: float | None = None,
-    connectivity: ConnectivityName | None = None,
-    tolerance: float | None = None,
-    **settings: Any,
-) -> Reweighted:
-    """Method from options; whatever is None keeps the recipe's own value."""
-    from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
-    from rayrelief.preprocess import Preprocessing
-
-    given = {key: value for key, value in settings.items() if value is not None}
-    if connectivity is not None:
-        given["connectivity"] = "diagonal" if connectivity == "diagonal" else int(connectivity)
-    if tolerance is not None:
-        given["tolerance"] = tolerance or None
-    recipes: dict[MethodName, type[RayPlane] | type[BiNI] | type[Smooth]] = {
-        MethodName.RAY_PLANE: RayPlane,
-        MethodName.BINI: BiNI,
-        MethodName.SMOOTH: Smooth,
-    }
-    recipe = recipes[name]
-    foreign = sorted(set(given) - {field.name for field in fields(recipe)})
-    if foreign:
-        options = ", ".join("--" + key.replace("_", "-") for key in foreign)
-        raise typer.BadParameter(f"{options} cannot be used with --method {name.value}")
-    try:
-        given["preprocessing"] = Preprocessing(
-            facing_away=None if facing_away is None else facing_away.value,
-            outlier_ratio=outlier_ratio,
-        )
-        return _recipe_with(recipe, published, given)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def _recipe_with(
-    recipe: type[RayPlane] | type[BiNI] | type[Smooth], published: bool, given: dict[str, Any]
-) -> Reweighted:
-    if not published:
-        return recipe(**given)
-    if not hasattr(recipe, "published"):
-        raise typer.BadParameter("--published goes with the methods ray-plane and bini")
-    given["iterations"] = given.pop("max_iterations", 1200)
-    method: Reweighted = recipe.published(**given)
-    return method

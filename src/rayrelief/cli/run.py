@@ -20,7 +20,7 @@ from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.estimate import check_memory
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
-from rayrelief.methods.reweighted import Reweighted
+from rayrelief.methods.base import Method
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
@@ -31,21 +31,24 @@ REPORT = "report.json"
 
 def run_and_write(
     scene: Scene,
-    method: Reweighted,
+    method: Method,
     out: Path,
     *,
     threads: int | None,
+    memory_check: bool,
     depth_formats: list[str],
     mesh_formats: list[str],
     as_json: bool,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     check_folder(out)
-    inside = int(np.count_nonzero(scene.mask))
-    check_memory(scene.mask.size, inside, method, CPU(threads), files=True)
+    say_notes(scene)
+    if memory_check:
+        inside = int(np.count_nonzero(scene.mask))
+        check_memory(scene.mask.size, inside, method, CPU(threads), files=True)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
-    result = run(scene, method, threads)
+    result = run(scene, method, threads, memory_check)
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
@@ -76,11 +79,16 @@ def _print_summary(
     typer.echo("  written: " + ", ".join(str(p) for p in written))
 
 
-def run(scene: Scene, method: Reweighted, threads: int | None) -> Integration:
-    """Integrate a scene under a progress bar, after saying what its reader assumed."""
+def say_notes(scene: Scene, named: bool = False) -> None:
+    """Say what the reader of a scene assumed, with its name where there are several."""
     for note in scene.notes:
-        say(f"note: {scene.name}: {note}")
-    with progress(f"integrating {scene.name}", method.max_iterations) as advance:
+        say(f"note: {scene.name}, {note}" if named else f"note: {note}")
+
+
+def run(scene: Scene, method: Method, threads: int | None, memory_check: bool) -> Integration:
+    """Integrate a scene under a progress bar."""
+    limit = getattr(method, "max_iterations", None)
+    with progress(f"integrating {scene.name}", limit) as advance:
         return integrate(
             scene.normals,
             scene.camera,
@@ -88,6 +96,7 @@ def run(scene: Scene, method: Reweighted, threads: int | None) -> Integration:
             method=method,
             backend=CPU(threads),
             callback=advance,
+            memory_check=memory_check,
         )
 
 

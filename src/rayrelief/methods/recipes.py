@@ -36,12 +36,15 @@ class TwoPlanes(Reweighted):
     Attributes
     ----------
     midpoint
-        lambda_m: where between two pixels their planes meet, 0 to 1, or a rule.
-    outlier_threshold, outlier_samples
-        eps_out: an edge whose depths would differ by more than this fraction takes the best of so
-        many midpoints; None leaves it. Central cameras only.
+        lambda_m: where between two pixels their planes meet, from 0 to 1 (in the library also a
+        rule, AdaptiveMidpoint).
+    outlier_threshold
+        eps_out: an edge whose depths would differ by more than this fraction, such as 0.1, takes
+        the best of several midpoints; off unless given. Central cameras only.
+    outlier_samples
+        How many midpoints are tried for an outlier.
     cost_factor
-        gamma in the cost: "full", "cosine" or "focal".
+        gamma in the cost: in full, or only its cosine or its focal length.
     """
 
     midpoint: float | AdaptiveMidpoint = 0.5
@@ -104,11 +107,13 @@ class RayPlane(TwoPlanes):
     sharpness
         k of the bilateral weights.
     jumps
-        Whether discontinuities are computed (alpha and beta).
-    activation_slope, activation_threshold
-        q and rho of the discontinuity activation.
+        Compute discontinuities (alpha and beta).
+    activation_slope
+        q of the discontinuity activation.
+    activation_threshold
+        rho of the discontinuity activation.
     weight_constant
-        gamma in the weights: this constant times n . ray; None for the full gamma.
+        gamma in the weights: this constant times n . ray; the full gamma unless given.
     """
 
     sharpness: float = 2.0
@@ -161,7 +166,8 @@ class BiNI(Reweighted):
     sharpness
         k of the bilateral weights.
     form
-        "rays" works for any central camera; "printed" is the paper's own gamma, for a Pinhole.
+        How gamma is computed: from the rays, for any camera, or as printed in its paper, for a
+        Pinhole.
     """
 
     sharpness: float = 2.0

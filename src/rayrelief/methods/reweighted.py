@@ -29,12 +29,12 @@ class Reweighted:
     Attributes
     ----------
     connectivity
-        Neighbours of a pixel: 4, "diagonal" (four diagonal ones) or 8.
+        Neighbours of a pixel: the 4 straight ones, the 4 diagonal ones, or all 8.
     max_iterations
         Limit of the outer iterations.
     tolerance
-        Stops when an iteration moves the surface by less than this fraction of its relief, or when
-        the surface only oscillates; None runs all iterations.
+        Stop when an iteration moves the surface by less than this fraction of its relief, or when
+        the surface only oscillates; None (0 on the command line) runs all iterations.
     solver
         Inner linear solver.
     preprocessing

@@ -317,7 +317,7 @@ def test_only_a_matrix_alone_has_an_order(tmp_path: Path, order: KOrder) -> None
     for path in (save(tmp_path, mtx=MTX, dist=LENS[:5]), tmp_path / "rays.npy"):
         with pytest.raises(InputError, match=rf"k_order='{order}'.*--k-order"):
             read_camera(path, k_order=order)
-    words = r"dsine\.txt, which holds: .*; expected a 3x3 camera matrix .* Leave it out"
+    words = r"dsine\.txt, which holds: .*; expected a 3x3 camera matrix.* Leave it out"
     with pytest.raises(InputError, match=words):
         read_camera(tmp_path / "dsine.txt", k_order=order)
 

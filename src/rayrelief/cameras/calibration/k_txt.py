@@ -26,7 +26,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
 
-FORMAT = "3x3 camera matrix (K.txt, K.npy)"
+FORMAT = "3x3 camera matrix"
 
 # One order is taken as detected if its principal point is this many times closer to the centre
 # of the image than that of the other, and closer by this fraction of the longer side.
