@@ -39,7 +39,7 @@ def test_files_and_summary(run, sphere, out):
     assert sorted(path.name for path in out.iterdir()) == names
     assert all(str(out / name) in ended.out for name in names)
     assert "MADE (median scale)" in ended.out
-    assert ended.lines("note: ") == [f"note: sphere: {note}" for note in read_scene(sphere).notes]
+    assert ended.lines("note: ") == [f"note: {note}" for note in read_scene(sphere).notes]
 
 
 def test_depth_is_that_of_the_library_bit_for_bit(run, sphere, out):
