@@ -170,7 +170,7 @@ class Watch:
 
         Before the second window the last iteration decides, or the one before an excursion.
         """
-        if self._tolerance is None:
+        if self._tolerance is None or not self.changes:
             return False
         if len(self.changes) < 2 * self.rule.window:
             return self.changes[-2 if self.strays else -1] > self.rule.moving
