@@ -59,28 +59,28 @@ class IntegrationWarning(UserWarning):
 class Outcome(Enum):
     """How a run ended: each member carries its cause and its remedy."""
 
-    CONVERGED = ("the change of the surface fell below the tolerance", "")
+    CONVERGED = ("converged: the surface changed by less than the tolerance", "")
     ALTERNATES = (
-        "the surface alternates between two states, and the one of lower energy was taken",
+        "finished: the surface alternates between two states; the one with lower energy was kept",
         "",
     )
-    OSCILLATES = ("the surface only oscillates around the same place", "")
+    OSCILLATES = ("finished: the surface only oscillates around the same place", "")
     COMPLETED = ("finished: all iterations were run", "")
-    STOPPED = ("the callback asked to stop", "")
+    STOPPED = ("stopped by the callback", "")
     ITERATION_LIMIT = (
-        "the iteration limit was reached while the surface still moved",
-        "raise max_iterations",
+        "not converged: the surface still moved at the iteration limit",
+        "increase max_iterations",
     )
     SOLVER_LIMIT = (
-        "the inner solver reached its step limit before its tolerance",
-        "raise the solver's max_steps, or loosen its rtol",
+        "not converged: the inner solver reached its step limit before its tolerance",
+        "increase the solver's max_steps or its rtol",
     )
     NO_EQUATIONS = (
-        "no two pixels of the mask are joined by an equation",
+        "no equation connects any two pixels of the mask",
         "check the mask, and that the normals face the camera",
     )
     NOT_FINITE = (
-        "the iteration left the range of floating-point numbers",
+        "the iteration diverged beyond the range of floating-point numbers",
         "check the normals at grazing angles: facing_away='average', or outlier_threshold=0.1",
     )
 

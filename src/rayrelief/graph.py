@@ -153,7 +153,7 @@ def pixel_graph(
         raise InputError(
             f"the image has {mask.size:,} pixels",
             expected=f"at most {MOST_PIXELS:,}",
-            remedy="Cut it into parts, or make it smaller",
+            remedy="Crop it, or reduce its resolution",
         )
     steps = STEPS[connectivity]
     count = int(np.count_nonzero(mask))

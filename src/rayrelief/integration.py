@@ -82,13 +82,13 @@ def integrate(
     if isinstance(method, type) or not isinstance(method, Method):
         raise InputError(
             f"the method is {method!r}",
-            expected="a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve",
+            expected="a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve()",
             remedy="Leave it out for RayPlane()",
         )
     if callback is not None and not callable(callback):
         raise InputError(
             f"the callback is {callback!r}",
-            expected="a function of an Iteration",
+            expected="a function that takes an Iteration",
             remedy="Leave it out, or return True from it to stop",
         )
     backend = CPU() if backend is None else backend
@@ -130,16 +130,16 @@ def _notes(problem: Problem, components: Components, solution: Solution) -> tupl
     notes = [*problem.preprocessing.notes(), *solution.notes]
     if problem.equations.left_out:
         notes.append(
-            f"{problem.equations.left_out // 2:,} pairs of neighbours were left out: no continuous "
-            "surface has such normals there"
+            f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "
+            "continuous surface has their normals"
         )
     held = 0 if solution.anchored is None else int(solution.anchored.sum())
     free = components.count - held
     if free > 1:
         constant = "scale" if problem.view.camera.central else "shift"
         notes.append(
-            f"{free:,} separate components: the {constant} of each is arbitrary, so depths compare "
-            "within a component only"
+            f"{free:,} separate components: the {constant} of each is arbitrary, so depths "
+            "can be compared only within a component"
         )
     return tuple(notes)
 

@@ -142,7 +142,7 @@ def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
         array: npt.NDArray[Any] = np.asarray(normals)
     except ValueError as error:
         raise InputError(
-            f"normals are no array ({error})",
+            f"normals are not an array ({error})",
             expected="(height, width, 3)",
             remedy="Give one vector x, y, z per pixel",
         ) from error
@@ -158,7 +158,7 @@ def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
         raise InputError(
             f"normals have the dtype {array.dtype}",
             expected="floating-point vectors",
-            remedy="Decode image values first, or use read_scene, which does",
+            remedy="Decode image values first, or use read_scene, which does it",
         )
     return array
 
@@ -178,7 +178,7 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
         raise InputError(
             f"the mask has the dtype {array.dtype}",
             expected="bool, True inside",
-            remedy="Compare it with half of its range: mask > 127",
+            remedy="Compare it with half of its range, for example mask > 127",
         )
     if not array.any():
         raise InputError(

@@ -149,8 +149,8 @@ class Integration:
         problem = self._problem
         if problem.equations.unknown == "depth":
             raise InputError(
-                "alpha was asked for with an orthographic camera",
-                expected="a central camera: alpha is relative to the depth",
+                "relative_jumps was requested for an orthographic camera",
+                expected="a central camera: these jumps are relative to the depth",
                 remedy="Use jumps",
             )
         return EdgeMaps.of(problem.graph, relative_jumps(problem, problem.unknown(self.depth)))

@@ -97,7 +97,7 @@ class Camera(ABC):
 
 
 def check_size(size: object) -> None:
-    """Raise CameraError unless a size is None or two positive whole numbers."""
+    """Raise CameraError unless a size is None or two integers >= 1."""
     if size is None:
         return
     sides = size if isinstance(size, tuple) else ()
@@ -106,7 +106,7 @@ def check_size(size: object) -> None:
     ):
         raise CameraError(
             f"size = {size!r}",
-            expected="(width, height), two positive whole numbers, or None",
+            expected="(width, height), two integers >= 1, or None",
             remedy="Leave it out to accept any image",
         )
 
@@ -129,7 +129,7 @@ def check_part(
     image = "the image" if size is None else f"the {size[0]}x{size[1]} image (width x height)"
     raise CameraError(
         "a crop with left, top, width, height = " + ", ".join(map(str, part)),
-        expected=f"whole pixels, a part of {image}",
+        expected=f"integers, and a part of {image}",
         remedy="Check the corner and the size of the crop",
     )
 
@@ -162,7 +162,7 @@ def _likely_cause(calibrated: tuple[int, int], found: tuple[int, int]) -> str:
     """Why the size of a map may differ from that of its camera, and what to do."""
     width, height = found
     if found == calibrated[::-1]:
-        return "The map or the calibration is turned on its side: turn the map back"
+        return "The map or the calibration is rotated by 90 degrees: rotate the map back"
     ratio = (width / calibrated[0]) / (height / calibrated[1])
     if abs(math.log(ratio)) < 0.01:
         return (
@@ -184,7 +184,7 @@ def scale_rays(unit: FloatArray) -> FloatArray:
     if not valid.any():
         raise CameraError(
             "the camera has no valid ray in this image",
-            expected="at least one pixel that sees something",
+            expected="at least one pixel with a ray",
             remedy="Check the distortion coefficients and the principal point",
         )
     if np.all(unit[valid, 2] >= math.cos(math.radians(WIDEST_Z_RAY_DEGREES))):

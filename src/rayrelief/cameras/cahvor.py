@@ -68,7 +68,7 @@ class Cahvor(RadialCamera):
         if self.r0 < SMALLEST_R0:
             raise CameraError(
                 f"r0 = {self.r0}",
-                expected=f"a number from {SMALLEST_R0}; it is about 0 for most lenses",
+                expected=f"a number >= {SMALLEST_R0}, about 0 for most lenses",
                 remedy="Check the order of the parameters: alpha, beta, r0, r1, r2",
             )
 

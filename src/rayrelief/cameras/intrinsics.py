@@ -150,7 +150,7 @@ def check_focal_lengths(fx: float, fy: float) -> None:
         raise CameraError(
             f"focal lengths fx = {fx}, fy = {fy}",
             expected=f"two numbers from {shortest:g} to {longest:g}, in pixels",
-            remedy="Rays that are as good as parallel are those of an Orthographic camera"
+            remedy="For rays that are practically parallel, use an Orthographic camera"
             if parallel
             else "Check the camera matrix and its units",
         )
@@ -180,7 +180,7 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
     image = f"the {width}x{height} image (width x height)"
     if not (-width <= camera.cx <= 2 * width and -height <= camera.cy <= 2 * height):
         raise CameraError(
-            f"{place}, far outside of {image}",
+            f"{place}, far outside {image}",
             expected="a principal point in or near the image",
             remedy="Check that the calibration is for this resolution, and its units (pixels)",
         )
@@ -192,7 +192,7 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
         raise CameraError(
             f"{place}, in the corner of {image}",
             expected="a principal point in pixels, for most cameras near the middle",
-            remedy=f"If it is right, say so by the size: size=({width}, {height})",
+            remedy=f"If it is correct, confirm it with size=({width}, {height})",
         )
     turned = across * width / height, down * height / width
     oblong = max(width, height) > 1.1 * min(width, height)
@@ -200,16 +200,16 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
         raise CameraError(
             f"{place}, which is in the middle of an image of {height}x{width}, for {image}",
             expected="a principal point near the middle",
-            remedy="The map or the calibration is probably turned on its side: turn the map back. "
-            "If a matrix is in the old BiNI order, say k_order='legacy' (--k-order legacy). "
-            f"If it is right, set size=({width}, {height})",
+            remedy="The map or the calibration is probably rotated by 90 degrees: rotate the map "
+            "back. If a matrix is in the old BiNI order, pass k_order='legacy' (--k-order legacy). "
+            f"If it is correct, set size=({width}, {height})",
         )
     if abs(across - down) < 0.05 * across and not 0.7 < across < 1.4:
         raise CameraError(
-            f"{place} for {image}, and no size that the camera is for",
+            f"{place} for {image}, and no image size in the camera",
             expected="a principal point near the middle",
             remedy="The calibration is probably for an image of about "
             f"{across * width:.0f}x{down * height:.0f} pixels: set that as its size and use "
             f"camera.resize({width}, {height}), or --width, --height and --resize of "
-            f"'rayrelief camera'. If it is right, set size=({width}, {height})",
+            f"'rayrelief camera'. If it is correct, set size=({width}, {height})",
         )

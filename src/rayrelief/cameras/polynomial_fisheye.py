@@ -49,8 +49,8 @@ class PolynomialFisheye(IdealFisheye):
         if self.k1 < SMALLEST_K1:
             raise CameraError(
                 f"k1 = {self.k1}",
-                expected=f"a number from {SMALLEST_K1:g}: the angle rises with the radius",
-                remedy="Change the signs of all coefficients if they are those of Blender",
+                expected=f"a number >= {SMALLEST_K1:g}: the angle increases with the radius",
+                remedy="Change the signs of all coefficients if they come from Blender",
             )
 
     @cached_property

@@ -128,7 +128,7 @@ def choose_convention(
     if folder is not None and source.stem == "normal_map":
         return "opengl", (f"{source.name}: OpenGL axes, as in the DiLiGenT and BiNI layout",)
     raise InputError(
-        f"{source} does not tell the axes of its normals",
+        f"{source} does not say which axes its normals use",
         expected="convention= (--convention), one of " + ", ".join(AXIS_SIGNS),
         remedy="See docs/conventions.md for the convention that your tool writes",
     )
@@ -211,7 +211,7 @@ def find_depth(
     notes: tuple[str, ...] = ()
     if kind is None:
         kind, meaning = assumed_kind(camera, *mask.shape)
-        notes = (f"{source.name}: does not tell its kind, taken as {meaning}",)
+        notes = (f"{source.name}: does not say what its depth measures, taken as {meaning}",)
     return np.where(mask, depth, np.nan), kind, notes
 
 

@@ -64,7 +64,7 @@ def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | No
         raise FileError(
             f"{path} holds {array.dtype} values of the shape {array.shape}",
             expected="a depth map of real numbers, one per pixel, shape (H, W)",
-            remedy="Save the depth alone",
+            remedy="Save only the depth",
         )
     if path.suffix.lower() == ".png":
         return decode_png(path, array)
@@ -96,8 +96,8 @@ def check_suffix(path: Path) -> None:
     """Raise FileError unless the suffix is one that depth maps are stored with."""
     if path.suffix.lower() not in WRITERS:
         raise FileError(
-            f"{path} is to hold a depth map",
-            expected="the suffix " + ", ".join(WRITERS),
+            f"{path} cannot store a depth map",
+            expected="one of the suffixes " + ", ".join(WRITERS),
             remedy="Choose one of these formats; .npz keeps everything",
         )
 
@@ -152,7 +152,7 @@ def decode_png(path: Path, values: npt.NDArray[np.generic]) -> tuple[FloatArray,
         depth = float(offset) + values.astype(np.float64) * float(scale)
     except (KeyError, ValueError) as error:
         raise FileError(
-            f"{path} does not tell the scale of its depth",
+            f"{path} does not store the scale of its depth",
             expected="the text chunks DepthOffset, DepthScale and DepthKind",
             remedy="Use the .npz, .npy or .exr file of the same depth",
         ) from error

@@ -51,8 +51,8 @@ def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
     """Raise unless the mesh can be written to a file with this suffix."""
     if suffix not in SUFFIXES:
         raise FileError(
-            f"{path} is to hold a mesh",
-            expected="the suffix " + ", ".join(SUFFIXES),
+            f"{path} cannot store a mesh",
+            expected="one of the suffixes " + ", ".join(SUFFIXES),
             remedy="Choose one of these formats",
         )
     if len(mesh.vertices) == 0:

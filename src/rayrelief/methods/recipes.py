@@ -204,7 +204,7 @@ class BiNI(Reweighted):
         if not isinstance(camera, Pinhole) or camera.skew or self.connectivity != 4:
             skewed = "skewed " if isinstance(camera, Pinhole) and camera.skew else ""
             raise InputError(
-                f"BiNI's printed form was asked for with a {skewed}{type(camera).__name__} camera "
+                f"form='printed' was requested with a {skewed}{type(camera).__name__} camera "
                 f"and connectivity {self.connectivity}",
                 expected="a Pinhole without skew and connectivity 4",
                 remedy="Use form='rays', which works for any central camera",

@@ -52,7 +52,7 @@ class Reweighted:
             raise InputError(
                 f"max_iterations is {self.max_iterations!r}",
                 expected="an integer >= 1",
-                remedy="Leave it out for the method's own",
+                remedy="Leave it out for the method's default",
             )
         if self.connectivity not in STEPS:
             raise InputError(
@@ -64,12 +64,12 @@ class Reweighted:
             raise InputError(
                 f"the solver is {self.solver!r}",
                 expected="a solver such as Multigrid(), not its class",
-                remedy="Leave it out for the method's own",
+                remedy="Leave it out for the method's default",
             )
         if not isinstance(self.preprocessing, Preprocessing):
             raise InputError(
                 f"preprocessing is {self.preprocessing!r}",
-                expected="a Preprocessing",
+                expected="a Preprocessing object",
                 remedy="Use Preprocessing(facing_away='average'), for example",
             )
         if self.tolerance is not None and not self.tolerance > 0:

@@ -36,7 +36,7 @@ class Direct:
             raise InputError(
                 f"the direct solver got {operator.graph.size} pixels",
                 expected=f"at most {self.max_nodes} (its max_nodes)",
-                remedy="Use Multigrid, or raise max_nodes if there is the memory for it",
+                remedy="Use Multigrid, or increase max_nodes if there is enough memory",
             )
         grounded = Grounded.of(operator)
         return _PreparedDirect(grounded, _factorise(grounded.matrix))

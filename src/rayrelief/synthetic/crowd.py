@@ -57,7 +57,7 @@ def crowd(
         )
     if seed < 0:
         raise InputError(
-            f"the seed {seed}", expected="a whole number from 0", remedy="Any other one will do"
+            f"the seed {seed}", expected="an integer >= 0", remedy="Use any other seed"
         )
     half = math.tan(math.radians(_DEGREES) / 2)
     apart = 2 * half * _TABLE.distance / across

@@ -26,7 +26,7 @@ def wavy_room(height: int, width: int, camera: Camera | None = None) -> Scene:
     camera = Pinhole.from_fov(50.0, height, width) if camera is None else camera
     if not camera.central:
         raise CameraError(
-            f"a {type(camera).__name__} camera stands in no room",
+            f"a {type(camera).__name__} camera cannot be placed in a room",
             expected="a central camera",
             remedy="Use wavy_relief for an orthographic one",
         )

@@ -65,7 +65,7 @@ def preview_panels(
     """
     if height < SMALLEST_HEIGHT:
         raise InputError(
-            f"the preview is to be {height} pixels high",
+            f"the preview height is {height} pixels",
             expected=f"at least {SMALLEST_HEIGHT}",
             remedy="Leave height out for 480",
         )

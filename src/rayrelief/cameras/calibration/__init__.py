@@ -128,7 +128,7 @@ def _read_document(path: Path, request: Request) -> tuple[str, Reading]:
     reader = next((each for each in READERS if each.recognises(document)), None)
     if reader is None:
         raise FileError(
-            f"{path} is not a calibration that is known here",
+            f"{path} is not in a known calibration format",
             expected="one of: " + "; ".join(each.FORMAT for each in READERS),
             remedy="Check the file, or save the ray of every pixel as a .npy file",
         )
@@ -141,13 +141,13 @@ def _check_request(path: Path, form: str, reading: Reading, request: Request) ->
     if request.k_order != "auto" and form != k_txt.FORMAT:
         raise InputError(
             f"k_order={request.k_order!r} (--k-order) was given for {path}, which holds: {form}",
-            expected=f"a {k_txt.FORMAT}, which comes in two orders",
+            expected=f"a {k_txt.FORMAT}, the only format with two orders",
             remedy="Leave it out for this camera",
         )
     if request.which is not None and reading.name is None:
         raise InputError(
             f"which={request.which!r} (--which) was given for {path}, which holds: {form}",
-            expected="a file that can hold several cameras, by their names",
+            expected="a format that can hold several cameras, with names",
             remedy="Leave it out for this camera",
         )
 
