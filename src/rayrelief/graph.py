@@ -113,7 +113,7 @@ class PixelGraph:
     def without(self, edges: BoolArray) -> tuple[PixelGraph, IndexArray]:
         """Leave out edges (D, N) and their opposites; the new graph and its order of the nodes.
 
-        Leaving out edges can split components, so that the nodes are sorted anew: values (..., N)
+        Leaving out edges can split components, so the nodes are sorted again: values (..., N)
         on the old graph are ``values[..., order]`` on the new one.
         """
         nodes = np.arange(self.size, dtype=np.uint32)

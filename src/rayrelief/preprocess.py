@@ -25,18 +25,18 @@ PIXELS_AT_A_TIME = 1 << 13  # pixels looked at together: their vectors stay in t
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What to do with normals that cannot be seen, or do not fit their neighbours.
+    """How to treat normals that face away from the camera, and outliers.
 
     Attributes
     ----------
     facing_away
-        For n . ray >= 0: ``"keep"`` uses them as they are (edges that become impossible are left
-        out), ``"average"`` takes the mean of the facing normals around, ``"drop"`` takes them from
-        the mask. None keeps them too, but more than 20 % is an error: it is nearly always a flipped
-        axis.
+        For n . ray >= 0: ``"keep"`` uses them as they are (edges that become impossible are
+        ignored), ``"average"`` replaces them by the mean of the facing normals around, ``"drop"``
+        removes them from the mask. None keeps them too, but more than 20 % is an error: it is
+        nearly always a flipped axis.
     outlier_ratio
-        Also averages normals whose |n . ray| differs from its local mean by more than this fraction
-        of the mean; the paper uses 0.75. None leaves them.
+        Also averages outliers: normals whose |n . ray| differs from its local mean by more than
+        this fraction of the mean; the paper uses 0.75. None keeps them.
     average_window, outlier_window
         Odd widths, in pixels, of the windows for the average and for the local mean.
     """
@@ -80,7 +80,7 @@ class PreprocessReport:
     outliers: int
 
     def notes(self) -> tuple[str, ...]:
-        """Say what is worth saying, one sentence each."""
+        """Notes for the user, one sentence each."""
         sayings = (
             (
                 self.without_normal,

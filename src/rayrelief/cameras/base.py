@@ -1,4 +1,4 @@
-"""What every camera answers: the ray of each pixel, and the pixel of each point."""
+"""The base of all cameras: the ray of each pixel, and the pixel of each point."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Camera(ABC):
 
     @property
     def resolution(self) -> tuple[int, int] | None:
-        """(width, height) that the camera was calibrated for, or None where any will do."""
+        """(width, height) that the camera was calibrated for; None accepts any image."""
         return None
 
     def crop(self, left: int, top: int, width: int, height: int) -> Camera:
@@ -52,8 +52,8 @@ class Camera(ABC):
     def rays(self, height: int, width: int) -> FloatArray:
         """Ray of every pixel, (height, width, 3), in the camera frame; NaN where there is none.
 
-        The rays have z = 1 where all of them lie within 80 degrees of the axis, else unit length,
-        for the whole image: the depth along them is then the distance from the camera.
+        The rays have z = 1 if all of them lie within 80 degrees of the axis, else unit length, for
+        the whole image: the depth along them is then the distance from the camera.
         """
         return scale_rays(self.unit_rays(height, width))
 
@@ -69,7 +69,7 @@ class Camera(ABC):
         return False
 
     def check_resolution(self, height: int, width: int) -> None:
-        """Raise CameraError unless the camera can serve an image of this size."""
+        """Raise CameraError unless the camera fits an image of this size."""
         if self.resolution is not None and self.resolution != (width, height):
             raise CameraError(
                 f"a camera for {self.resolution[0]}x{self.resolution[1]} pixels "
@@ -86,7 +86,7 @@ class Camera(ABC):
         )
 
     def known_resolution(self) -> tuple[int, int]:
-        """(width, height) that the camera was calibrated for; CameraError where it is not known."""
+        """(width, height) that the camera was calibrated for; CameraError if it is not known."""
         if self.resolution is None:
             raise CameraError(
                 f"the image size of this camera ({type(self).__name__}) is not known",
@@ -116,8 +116,8 @@ def check_part(
 ) -> None:
     """Raise CameraError unless (left, top, width, height) is a part of an image of some size.
 
-    A part of a panorama may go on ``around`` its sides. Of an image of unknown size every part is
-    possible that has pixels.
+    A part of a panorama may continue ``around`` its sides. If the size of the image is unknown, any
+    part that has pixels is accepted.
     """
     if all(isinstance(number, int | np.integer) for number in part):
         left, top, width, height = part
@@ -195,6 +195,6 @@ def scale_rays(unit: FloatArray) -> FloatArray:
 
 
 def depth_kind(rays: FloatArray) -> DepthKind:
-    """Tell what the depth along such rays means: "z" for z = 1 rays, "distance" for unit rays."""
+    """Kind of the depth along such rays: "z" for z = 1 rays, "distance" for unit rays."""
     z = rays[..., 2]
     return "z" if np.all(z[np.isfinite(z)] == 1.0) else "distance"

@@ -32,7 +32,7 @@ SMALLEST_LINEARITY = 1e-15
 
 @dataclass(frozen=True)
 class Cahvor(RadialCamera):
-    """Perspective camera whose lens distorts about an axis of its own; focal lengths in pixels.
+    """Perspective camera whose lens distorts about its own axis; focal lengths in pixels.
 
     chi is tan(L t) / L for a linearity L above 0, t for 0, and sin(L t) / L below: 1 is CAHVOR, a
     perspective lens, 0 an equidistant fisheye. Directions beyond the fold of the distortion, and

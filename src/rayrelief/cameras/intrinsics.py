@@ -26,11 +26,11 @@ REPROJECTION_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class IntrinsicCamera(Camera):
-    """A central camera that takes a direction to a point (x, y) of a plane, and that to a pixel.
+    """A central camera that maps a direction to a point (x, y) of a plane, and that to a pixel.
 
-    u = fx x + skew y + cx,  v = fy y + cy, pixel centres at integers. What the plane is, and with
-    it the unit of the focal lengths, is the model's: pixels for a plane at distance 1, pixels per
-    radian for angles.
+    u = fx x + skew y + cx,  v = fy y + cy, pixel centres at integers. The model defines the plane
+    and with it the unit of the focal lengths: pixels for a plane at distance 1, pixels per radian
+    for angles.
 
     Attributes
     ----------
@@ -159,10 +159,9 @@ def check_focal_lengths(fx: float, fy: float) -> None:
 def check_against_image(camera: Camera, height: int, width: int) -> None:
     """Raise CameraError for a camera that cannot have taken an image of this size.
 
-    Its principal point is more than an image size outside or, where the camera does not tell the
-    size that it is for, in a corner or where that of a scaled image or of one turned on its side
-    is; or it is not in pixels. A panorama has no principal point that could be wrong, and a tiny
-    image no middle to speak of.
+    Its principal point is more than an image size outside, or not in pixels; or, if the camera has
+    no image size, in a corner or where that of a scaled or rotated image would be. Panoramas, which
+    have no principal point that could be wrong, and tiny images are not checked.
     """
     if not isinstance(camera, IntrinsicCamera) or camera.panoramic:
         return

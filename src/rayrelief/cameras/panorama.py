@@ -18,7 +18,7 @@ TURN_TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class Panorama(IntrinsicCamera):
-    """Camera that sees around an axis, once at most; fx, or fy for rows, in pixels per radian."""
+    """Camera that sees up to 360 degrees around an axis; fx, or fy for rows, in px per radian."""
 
     panoramic: ClassVar[bool] = True
 

@@ -15,7 +15,7 @@ Alignment = Literal["scale", "shift"]
 
 @dataclass(frozen=True)
 class DepthErrors:
-    """Errors of a depth map after the alignment that the normals leave free.
+    """Errors of a depth map after alignment by the scale or shift that normals do not determine.
 
     Attributes
     ----------

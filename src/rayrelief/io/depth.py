@@ -1,4 +1,4 @@
-"""Depth maps to files and back, with what the depth means: z or the distance along the ray."""
+"""Depth maps to files and back, with their kind: z, or the distance along the ray."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_depth(path: str | os.PathLike[str], depth: npt.ArrayLike, kind: DepthK
 
 
 def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | None]:
-    """Read a depth map (H, W) in its unit, NaN outside, and its kind where the file tells it.
+    """Read a depth map (H, W) in its unit, NaN outside, and its kind if the file stores it.
 
     Reads what ``write_depth`` writes, single-channel .exr files of other programs (kind None), and
     .npz files with an array ``depth_gt``, which is z-depth.
@@ -72,7 +72,7 @@ def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | No
 
 
 def stored_kind(path: Path) -> DepthKind | None:
-    """Kind of depth that an .npz or .exr file tells, else None."""
+    """Kind of depth that an .npz or .exr file stores, else None."""
     kind: object = None
     if path.suffix.lower() == ".npz":
         names = npz_names(path)
@@ -103,7 +103,7 @@ def check_suffix(path: Path) -> None:
 
 
 def write_npy(path: Path, depth: FloatArray, kind: DepthKind) -> None:
-    """Write float64 values; the format has no place for the kind."""
+    """Write float64 values; the format cannot store the kind."""
     with atomic_write(path) as temporary, temporary.open("wb") as file:
         np.save(file, depth)
 
@@ -115,7 +115,7 @@ def write_npz(path: Path, depth: FloatArray, kind: DepthKind) -> None:
 
 
 def write_depth_exr(path: Path, depth: FloatArray, kind: DepthKind) -> None:
-    """Write float32 values; the channel and an attribute tell the kind."""
+    """Write float32 values; the channel and an attribute store the kind."""
     write_exr(path, {EXR_CHANNELS[kind]: depth}, {EXR_ATTRIBUTE: kind})
 
 

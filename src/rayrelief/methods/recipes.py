@@ -1,7 +1,7 @@
-"""Methods as recipes: dataclasses that hold settings and say which equations they use.
+"""Methods as recipes: dataclasses with settings, equations and a law of weights.
 
-Words stand for the paper's symbols: sharpness is k, activation_slope q, activation_threshold rho,
-midpoint lambda_m, outlier_threshold eps_out.
+In the paper's symbols sharpness is k, activation_slope q, activation_threshold rho, midpoint
+lambda_m, outlier_threshold eps_out.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class TwoPlanes(Reweighted):
     Attributes
     ----------
     midpoint
-        lambda_m: where between two pixels their planes meet, 0 to 1, or a rule.
+        lambda_m: where between two pixels their planes meet, 0 to 1, or an AdaptiveMidpoint.
     outlier_threshold, outlier_samples
-        eps_out: an edge whose depths would differ by more than this fraction takes the best of so
-        many midpoints; None leaves it. Central cameras only.
+        eps_out: an edge whose depths would differ by more than this fraction uses the best of this
+        many midpoints; None switches this off. Central cameras only.
     cost_factor
         gamma in the cost: "full", "cosine" or "focal".
     """
@@ -97,14 +97,14 @@ class TwoPlanes(Reweighted):
 
 @dataclass(frozen=True, kw_only=True)
 class RayPlane(TwoPlanes):
-    """The paper: two local planes that meet on the ray between two pixels, with explicit jumps.
+    """The paper's method: two local planes that meet on the ray between two pixels, and jumps.
 
     Attributes
     ----------
     sharpness
-        k of the bilateral weights.
+        k of the bilateral weights: the larger, the more readily an edge becomes a discontinuity.
     jumps
-        Whether discontinuities are computed (alpha and beta).
+        Whether jumps are part of the equations (alpha and beta).
     activation_slope, activation_threshold
         q and rho of the discontinuity activation.
     weight_constant
@@ -161,7 +161,7 @@ class BiNI(Reweighted):
     sharpness
         k of the bilateral weights.
     form
-        "rays" works for any central camera; "printed" is the paper's own gamma, for a Pinhole.
+        "rays" works for any central camera; "printed" is the gamma of its paper, for a Pinhole.
     """
 
     sharpness: float = 2.0
@@ -177,7 +177,7 @@ class BiNI(Reweighted):
 
     @classmethod
     def published(cls, iterations: int = 1200, **changes: Any) -> Self:
-        """Return the row "BiNI, from code" of Table 2: the printed form, no early stop."""
+        """Return the row "BiNI, from code" of Table 2: the published form, no early stop."""
         return cls(
             **{
                 "max_iterations": iterations,
@@ -194,7 +194,7 @@ class BiNI(Reweighted):
         return Bilateral(self.sharpness)
 
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """First-order equations in the form asked for."""
+        """First-order equations in the chosen form."""
         nodes = graph.gather(normals)
         if view.origins is not None:
             return bini.orthographic_equations(graph, nodes, graph.gather(view.origins))

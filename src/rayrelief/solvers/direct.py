@@ -16,13 +16,13 @@ from rayrelief.solvers.sparse import Grounded
 class Direct:
     """Factorise the matrix with SuperLU; time and memory grow faster than the pixels.
 
-    Parts of a component that only negligible conductances join keep the constants they start with.
+    Parts of a component that are connected only by negligible conductances keep their constants.
 
     Attributes
     ----------
     max_nodes
-        Graphs beyond this size are refused instead of filling the memory. The factors of 1,000,000
-        pixels that are all joined take about 1.1 GB.
+        Larger graphs are refused instead of filling the memory. The factors of 1,000,000 connected
+        pixels take about 1.1 GB.
     """
 
     max_nodes: int = 1_000_000

@@ -42,7 +42,7 @@ def render_preview(
     truth
         (H, W) true depth of the same kind as ``result.depth``, NaN where unknown: adds a panel.
     height
-        Pixels of each panel's picture; captions and margins come on top.
+        Pixels of each panel's picture, without captions and margins.
     """
     rows, columns = _Window.around(result.mask, longest_side=2 * height).shape
     width = round(height * min(max(columns / rows, NARROWEST), WIDEST))
