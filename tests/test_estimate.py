@@ -91,7 +91,7 @@ def test_exactly_enough_is_enough(monkeypatch):
     just = needed(5000, 4000)
     monkeypatch.setattr(estimate, "memory_available", lambda: just)
     check_memory(5000, 4000, RayPlane(), CPU())
-    with pytest.raises(InputError, match="fits into the memory"):
+    with pytest.raises(InputError, match="fits into memory"):
         check_memory(5000, 4001, RayPlane(), CPU())
 
 

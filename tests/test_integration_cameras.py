@@ -92,14 +92,14 @@ def test_a_ray_map_of_a_panorama_sees_what_is_between_its_last_and_first_column(
 @pytest.mark.parametrize(
     ("camera", "words"),
     [
-        (Pinhole(3772, 3759, 5000, 255), "far outside of the 612x512 image"),
+        (Pinhole(3772, 3759, 5000, 255), "far outside the 612x512 image"),
         (Pinhole(6.1, 7.3, 0.5, 0.5), "look normalised"),
         (Pinhole(3772, 3759, 0, 0), "in the corner"),
         (Pinhole(1886, 1880, 152.4, 127.3), "probably for an image of about 306x256"),
         (Pinhole(7544, 7518, 611.5, 511.5), "probably for an image of about 1224x1024"),
         (Pinhole(3772, 3759, 305, 255, size=(306, 256)), "probably scaled"),
         (Pinhole(3772, 3759, 305, 255, size=(1000, 900)), "probably cropped"),
-        (Pinhole(3772, 3759, 305, 255, size=(512, 612)), "turned on its side"),
+        (Pinhole(3772, 3759, 305, 255, size=(512, 612)), "rotated by 90 degrees"),
     ],
 )
 def test_a_camera_of_another_image_is_refused_with_the_likely_cause(camera, words):

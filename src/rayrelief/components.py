@@ -16,14 +16,14 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Parts of the mask that no equation joins; each has a scale (a shift) of its own.
+    """Parts of the mask that no equation connects; each has its own scale (or shift).
 
     Attributes
     ----------
     labels
         (H, W) component of each pixel, the largest is 0; -1 outside.
     sizes
-        Pixels of each component.
+        Number of pixels of each component.
     """
 
     labels: Labels

@@ -1,8 +1,8 @@
-"""THE frame, and the only place that flips an axis.
+"""The camera frame, and the only module that flips an axis.
 
-Inside the library every vector lives in the OpenCV camera frame: x right, y down, z forward, pixel
-centres at integers, and a visible surface has ``n . ray < 0``. The four families of normal
-maps that people bring differ from it by the signs of their axes alone.
+Inside the library every vector is in the OpenCV camera frame: x right, y down, z forward, pixel
+centres at integers, and a visible surface has ``n . ray < 0``. The four common conventions of
+normal maps differ from it only by the signs of their axes.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ AXIS_SIGNS: dict[str, tuple[int, int, int]] = {
 
 
 def to_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
-    """Take normals (..., 3) from a named convention to the OpenCV camera frame.
+    """Convert normals (..., 3) from a named convention to the OpenCV camera frame.
 
     Parameters
     ----------
     normals
-        Vectors whose last axis holds x, y, z in the source convention.
+        Vectors with x, y, z in the source convention along the last axis.
     convention
         ``"opencv"``, ``"opengl"``, ``"dsine"`` or ``"directx"``.
 
@@ -56,12 +56,12 @@ def to_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
 
 
 def from_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
-    """Take normals (..., 3) from the OpenCV camera frame to a named convention."""
+    """Convert normals (..., 3) from the OpenCV camera frame to a named convention."""
     return to_opencv(normals, convention)  # sign flips are their own inverse
 
 
 def axis_signs(convention: str) -> tuple[int, int, int]:
-    """Signs that take normals of a named convention to the OpenCV camera frame."""
+    """Signs that convert normals of a named convention to the OpenCV camera frame."""
     if convention not in AXIS_SIGNS:
         raise InputError(
             f"the convention {convention!r} is not known",

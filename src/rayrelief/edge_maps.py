@@ -41,7 +41,7 @@ class EdgeMaps:
         return cls(graph.steps, maps)
 
     def towards(self, du: int, dv: int) -> FloatArray:
-        """(H, W): the edge that joins each pixel with its neighbour at (u + du, v + dv)."""
+        """(H, W): values of the edges between each pixel and its neighbour at (u + du, v + dv)."""
         if (du, dv) not in self.steps:
             raise InputError(
                 f"no edges lead to ({du}, {dv})",
@@ -52,7 +52,7 @@ class EdgeMaps:
         return towards
 
     def smallest(self) -> FloatArray:
-        """(H, W): the least value around each pixel, for weights; NaN outside."""
+        """(H, W): the smallest value around each pixel, for weights; NaN outside."""
         least: FloatArray = np.fmin.reduce(self.values, axis=0)
         return least
 

@@ -8,14 +8,14 @@ from functools import partial
 
 
 class RayreliefError(Exception):
-    """Something could not be done; the message is complete and needs no traceback.
+    """Base of all errors; the message says what was found, what was expected and what to do.
 
     Parameters
     ----------
     found
         What was found, as a sentence without its full stop.
     expected
-        What would have been right, as a phrase that follows "expected".
+        What was expected, as a phrase that follows "expected".
     remedy
         What the user can do, as an imperative sentence without its full stop.
     """
@@ -26,13 +26,13 @@ class RayreliefError(Exception):
         super().__init__(f"{text} {self.remedy}." if remedy else text)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copies are made of the parts: a message of a message would end twice."""
+        """Copy from the parts: the message already contains them."""
         parts = {"expected": self.expected, "remedy": self.remedy}
         return partial(type(self), **parts), (self.found,)
 
 
 def _printable(text: str) -> str:
-    """Text that every stream of UTF-8 takes, whatever a file or the name of one had in it."""
+    """Text that can be written as UTF-8, whatever a file or its name contained."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -41,11 +41,11 @@ class InputError(RayreliefError, ValueError):
 
 
 class FileError(RayreliefError):
-    """A file that cannot be read or written, or does not hold what it should."""
+    """A file that cannot be read or written, or does not contain what it should."""
 
 
 class CameraError(InputError):
-    """A camera that cannot exist or does not fit the normal map."""
+    """A camera that is impossible or does not match the normal map."""
 
 
 class IntegrationError(RayreliefError):
@@ -53,34 +53,34 @@ class IntegrationError(RayreliefError):
 
 
 class IntegrationWarning(UserWarning):
-    """The result is usable but something about it deserves a look."""
+    """The result is usable, but something should be checked."""
 
 
 class Outcome(Enum):
-    """How a run ended: each member carries its cause and its remedy."""
+    """How a run ended: each member has a cause and, for failures, a remedy."""
 
-    CONVERGED = ("the change of the surface fell below the tolerance", "")
+    CONVERGED = ("converged: the surface changed by less than the tolerance", "")
     ALTERNATES = (
-        "the surface alternates between two states, and the one of lower energy was taken",
+        "finished: the surface alternates between two states; the one with lower energy was kept",
         "",
     )
-    OSCILLATES = ("the surface only oscillates around the same place", "")
+    OSCILLATES = ("finished: the surface only oscillates around the same place", "")
     COMPLETED = ("finished: all iterations were run", "")
-    STOPPED = ("the callback asked to stop", "")
+    STOPPED = ("stopped by the callback", "")
     ITERATION_LIMIT = (
-        "the iteration limit was reached while the surface still moved",
-        "raise max_iterations",
+        "not converged: the surface still moved at the iteration limit",
+        "increase max_iterations",
     )
     SOLVER_LIMIT = (
-        "the inner solver reached its step limit before its tolerance",
-        "raise the solver's max_steps, or loosen its rtol",
+        "not converged: the inner solver reached its step limit before its tolerance",
+        "increase the solver's max_steps or its rtol",
     )
     NO_EQUATIONS = (
-        "no two pixels of the mask are joined by an equation",
+        "no equation connects any two pixels of the mask",
         "check the mask, and that the normals face the camera",
     )
     NOT_FINITE = (
-        "the iteration left the range of floating-point numbers",
+        "the iteration diverged beyond the range of floating-point numbers",
         "check the normals at grazing angles: facing_away='average', or outlier_threshold=0.1",
     )
 
@@ -102,7 +102,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ended, and what a reader of the result should know."""
+    """How a run ended, with notes about the result."""
 
     outcome: Outcome
     notes: tuple[str, ...] = ()

@@ -62,10 +62,10 @@ def check_memory(
         remedies.insert(0, "use Multigrid")
     raise InputError(
         f"the map of {pixels:,} pixels, {inside:,} of them inside the mask, needs about "
-        f"{in_words(needed)} of memory and {in_words(available)} are available",
-        expected="a map that fits into the memory",
+        f"{in_words(needed)} of memory, but {in_words(available)} is available",
+        expected="a map that fits into memory",
         remedy=f"Crop it to what matters, {', '.join(remedies[:-1])}, or {remedies[-1]}; "
-        "memory_check=False (--no-memory-check) tries it all the same",
+        "memory_check=False (--no-memory-check) tries it anyway",
     )
 
 

@@ -113,7 +113,7 @@ class PixelGraph:
     def without(self, edges: BoolArray) -> tuple[PixelGraph, IndexArray]:
         """Leave out edges (D, N) and their opposites; the new graph and its order of the nodes.
 
-        Leaving out edges can split components, so that the nodes are sorted anew: values (..., N)
+        Leaving out edges can split components, so the nodes are sorted again: values (..., N)
         on the old graph are ``values[..., order]`` on the new one.
         """
         nodes = np.arange(self.size, dtype=np.uint32)
@@ -153,7 +153,7 @@ def pixel_graph(
         raise InputError(
             f"the image has {mask.size:,} pixels",
             expected=f"at most {MOST_PIXELS:,}",
-            remedy="Cut it into parts, or make it smaller",
+            remedy="Crop it, or reduce its resolution",
         )
     steps = STEPS[connectivity]
     count = int(np.count_nonzero(mask))

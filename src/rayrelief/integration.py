@@ -1,4 +1,4 @@
-"""integrate(...) -> Integration: the one function that most people call."""
+"""integrate(...) -> Integration: the main function."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ def integrate(
     camera
         Gives the ray of every pixel.
     mask
-        (H, W), True inside; None takes every pixel that has a normal and a ray.
+        (H, W), True inside; None uses every pixel that has a normal and a ray.
     start
-        (H, W) depth to begin with, of the kind that the camera's rays imply; also fixes the scale.
+        (H, W) initial depth, of the same kind as the result's; also fixes the scale.
     method
-        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or anything
+        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
         with ``solve`` (docs/write_your_own.md).
     backend
-        Who computes: ``backends.CPU()``, all cores, by default.
+        Where to compute: ``backends.CPU()``, with all cores, by default.
     callback
-        Sees each outer iteration and stops the run by returning True.
+        Called with each outer iteration; stops the run by returning True.
     on_failure
-        What to do when the run did not end as it should: "raise", "warn" or "return".
+        What to do when the run failed: "raise", "warn" or "return".
     memory_check
-        Whether to refuse a map that is expected to need more memory than there is.
+        Whether to refuse a map that is expected to need more memory than is available.
 
     Returns
     -------
     Integration
-        Depth, mesh, weights, jumps, history and an honest status.
+        Depth, mesh, weights, jumps, history and a status that says how the run ended.
     """
     if on_failure not in ("raise", "warn", "return"):
         raise InputError(
@@ -82,13 +82,13 @@ def integrate(
     if isinstance(method, type) or not isinstance(method, Method):
         raise InputError(
             f"the method is {method!r}",
-            expected="a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve",
+            expected="a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve()",
             remedy="Leave it out for the default",
         )
     if callback is not None and not callable(callback):
         raise InputError(
             f"the callback is {callback!r}",
-            expected="a function of an Iteration",
+            expected="a function that takes an Iteration",
             remedy="Leave it out, or return True from it to stop",
         )
     backend = CPU() if backend is None else backend
@@ -127,7 +127,7 @@ def integrate(
 
 
 def _read_only(array: FloatArray) -> FloatArray:
-    """A result is evidence: whoever wants to change it takes a copy."""
+    """Make an array of the result read-only: to change it, take a copy."""
     array.flags.writeable = False
     return array
 
@@ -136,16 +136,16 @@ def _notes(problem: Problem, components: Components, solution: Solution) -> tupl
     notes = [*problem.preprocessing.notes(), *solution.notes]
     if problem.equations.left_out:
         notes.append(
-            f"{problem.equations.left_out // 2:,} pairs of neighbours were left out: no continuous "
-            "surface has such normals there"
+            f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "
+            "continuous surface has their normals"
         )
     held = 0 if solution.anchored is None else int(solution.anchored.sum())
     free = components.count - held
     if free > 1:
         constant = "scale" if problem.view.camera.central else "shift"
         notes.append(
-            f"{free:,} separate components: the {constant} of each is arbitrary, so depths compare "
-            "within a component only"
+            f"{free:,} separate components: the {constant} of each is arbitrary, so depths "
+            "can be compared only within a component"
         )
     return tuple(notes)
 

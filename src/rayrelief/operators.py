@@ -1,4 +1,4 @@
-"""Operator: the matrix of all equations on a pixel graph, with anchors where pixels are held.
+"""Operator: the matrix of all equations on a pixel graph, with anchors for known pixels.
 
 (A x)[a] = sum_d conductance[d, a] (x[a] - x[neighbours[d, a]]) + diagonal[a] x[a]. Without a
 diagonal it is a weighted graph Laplacian: adding a constant to a component changes nothing.
@@ -27,10 +27,10 @@ class Operator:
         Nodes sorted by component.
     conductance
         (D, N), symmetric: the same value on (d, a) and on its opposite edge; 0 on missing edges.
-        Single precision is enough for weights, and half of what a large system would take.
+        Single precision is enough for weights, and halves the memory of a large system.
     diagonal
-        (N,) how strongly each node is held to its value on the right-hand side, not negative;
-        None where nothing is held.
+        (N,) how strongly each node is pulled to its value on the right-hand side, >= 0; None
+        without anchors.
     """
 
     graph: PixelGraph

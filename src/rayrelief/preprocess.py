@@ -25,16 +25,17 @@ PIXELS_AT_A_TIME = 1 << 13  # pixels looked at together: their vectors stay in t
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What to do with normals that cannot be seen, or do not fit their neighbours.
+    """How to treat normals that face away from the camera, and outliers.
 
     Attributes
     ----------
     facing_away
-        What happens to normals that face away from the camera: keep uses them as they are, average
-        takes the mean of the facing ones around, drop leaves their pixels out. Unless given they
-        are kept, but more than 20 % are an error: nearly always a flipped axis.
+        What to do with normals that face away from the camera: keep uses them as they are, average
+        replaces them by the mean of the facing normals around, drop removes their pixels. Unless
+        given they are kept, but more than 20 % are an error: nearly always a flipped axis.
     outlier_ratio
-        Average normals whose |n . ray| is off its local mean by this fraction of it, such as 0.75.
+        Average normals whose |n . ray| differs from its local mean by more than this fraction of
+        it; the paper uses 0.75. Off unless given.
     average_window
         Odd width in pixels of the window of the average.
     outlier_window
@@ -51,7 +52,7 @@ class Preprocessing:
             raise InputError(
                 f"facing_away is {self.facing_away!r}",
                 expected="'keep', 'average' or 'drop'",
-                remedy="Leave it out to keep such normals and be warned of many",
+                remedy="Leave it out to keep such normals, with a warning if there are many",
             )
         if self.outlier_ratio is not None and not self.outlier_ratio > 0:
             raise InputError(
@@ -63,7 +64,7 @@ class Preprocessing:
             width = getattr(self, name)
             if width < 3 or width % 2 == 0:
                 raise InputError(
-                    f"{name} is {width}", expected="an odd number from 3", remedy="Use 3"
+                    f"{name} is {width}", expected="an odd integer >= 3", remedy="Use 3"
                 )
 
 
@@ -80,17 +81,17 @@ class PreprocessReport:
     outliers: int
 
     def notes(self) -> tuple[str, ...]:
-        """Say what is worth saying, one sentence each."""
+        """Notes for the user, one sentence each."""
         sayings = (
             (
                 self.without_normal,
-                "{} pixels have no normal (NaN, infinite or zero) and left the mask",
+                "{} pixels have no normal (NaN, infinite or zero) and were excluded",
             ),
-            (self.without_ray, "{} pixels have no ray in this camera and left the mask"),
+            (self.without_ray, "{} pixels have no ray in this camera and were excluded"),
             (self.facing_away, "{} normals face away from the camera (see facing_away)"),
             (self.outliers, "{} normals differ from their neighbourhood (outlier_ratio)"),
             (self.averaged, "{} normals were replaced by the mean of their neighbours"),
-            (self.dropped, "{} pixels left the mask for their normals"),
+            (self.dropped, "{} pixels were excluded because of their normals"),
         )
         return tuple(text.format(f"{count:,}") for count, text in sayings if count)
 
@@ -121,7 +122,7 @@ def prepare_normals(
             f"no pixel is left to integrate: of {int(mask.sum()):,} in the mask "
             f"{without_normal:,} have no normal and {without_ray:,} no ray",
             expected="a finite, non-zero normal and a ray at some pixel of the mask",
-            remedy="Check that the mask fits the map, and that the map holds normals",
+            remedy="Check that the mask matches the map, and that the map holds normals",
         )
     _judge_facing_away(unit, rays, inside, away, options)
 
@@ -155,7 +156,7 @@ def prepare_normals(
     if not inside.any():
         raise InputError(
             "every normal of the mask faces away from the camera and was dropped",
-            expected="normals with n.ray < 0",
+            expected="normals that face the camera",
             remedy="Check the convention of the normal map",
         )
     return unit, inside, report
@@ -193,7 +194,7 @@ def _judge_facing_away(
     fraction = away.sum() / inside.sum()
     if fraction <= WARN_FRACTION:
         return
-    found = f"{100 * fraction:.0f} % of the normals face away from the camera (n.ray >= 0)"
+    found = f"{100 * fraction:.0f} % of the normals face away from the camera"
     if fraction > ERROR_FRACTION and options.facing_away is None:
         fitting = _conventions_that_fit(unit[inside], rays[inside])
         likely = (
@@ -204,13 +205,13 @@ def _judge_facing_away(
         )
         raise InputError(
             found,
-            expected="under 1 %",
-            remedy=f"{likely}. To go on regardless, choose facing_away 'keep', 'average' or 'drop'",
+            expected="less than 1 %",
+            remedy=f"{likely}. To continue anyway, set facing_away to 'keep', 'average' or 'drop'",
         )
     if options.facing_away is None:
         warnings.warn(
-            f"{found}; expected under 1 %. Check the convention, or choose facing_away 'average' "
-            "or 'drop'.",
+            f"{found}; expected less than 1 %. Check the convention, or set facing_away to "
+            "'average' or 'drop'.",
             IntegrationWarning,
             stacklevel=5,
         )

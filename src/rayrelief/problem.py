@@ -1,4 +1,4 @@
-"""Problem: everything that a method gets, assembled once."""
+"""Problem: the input of a method, assembled once."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normal
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """Values that some pixels are held to.
+    """Values that some pixels are pulled to.
 
     Attributes
     ----------
     values
-        (N,) of the unknown; those of weight 0 do not count, and are finite.
+        (N,) of the unknown, all finite; those with weight 0 have no effect.
     weights
-        (N,) how strongly, not negative, in the unit of squared gammas: beside an edge of weight 1.
+        (N,) how strongly, >= 0, in the unit of squared gammas: compared with an edge of weight 1.
     """
 
     values: FloatArray
@@ -42,22 +42,21 @@ class Problem:
     Attributes
     ----------
     view
-        Gives the rays of the image; holds none until it is asked.
+        Gives the rays of the image, computed on demand.
     depth_kind
         What a depth along these rays measures.
     unit_normals
-        (H, W, 3) in the camera frame, NaN outside; in single precision if they were given in no
-        more.
+        (H, W, 3) in the camera frame, NaN outside; in single precision if the input was.
     equations
-        On the one graph that counts: without the edges that the normals make impossible.
+        On the graph without the edges that the normals make impossible.
     preprocessing
         What was found and done before.
     start
-        (N,) first iterate; None where there is none.
+        (N,) first iterate, or None.
     anchors
-        What some pixels are held to; None where nothing is.
+        Values that some pixels are pulled to, or None.
     method
-        Whose equations they are.
+        Method whose equations these are.
     """
 
     view: View
@@ -80,18 +79,18 @@ class Problem:
         return self.unit_normals.astype(np.float64, copy=False)
 
     def depth(self, x: FloatArray) -> FloatArray:
-        """Depth (H, W) of the unknown (N,); NaN outside, infinite where it leaves all floats."""
+        """Depth (H, W) of the unknown (N,); NaN outside, infinite on overflow."""
         with np.errstate(over="ignore"):
             values = np.exp(x) if self.equations.unknown == "log-depth" else x
         return self.graph.scatter(values)
 
     def unknown(self, depth: FloatArray) -> FloatArray:
-        """What the equations solve for, (N,), of a depth (H, W): itself, or its logarithm."""
+        """Unknown (N,) of the equations for a depth (H, W): its logarithm, or the depth itself."""
         values = self.graph.gather(depth)
         return np.log(values) if self.equations.unknown == "log-depth" else values.copy()
 
     def connected(self, connectivity: Connectivity) -> Problem:
-        """Return the same pixels joined in another way, without start and anchors."""
+        """Return the same problem with another connectivity, without start and anchors."""
         inside = self.graph.scatter(np.ones(self.graph.size, dtype=np.bool_), fill=False)
         graph = pixel_graph(inside, connectivity, wraps=self.view.wraps)
         equations = _equations_of(self.method)(graph, self.normals, self.view)
@@ -106,15 +105,15 @@ def assemble(
     start: npt.ArrayLike | None = None,
     method: object = None,
 ) -> Problem:
-    """Check what a user gives, prepare the normals, join the pixels and set up their equations.
+    """Check the input, prepare the normals, connect the pixels and set up their equations.
 
     Parameters
     ----------
     normals, camera, mask, start
         As for ``integrate``.
     method
-        Its ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)`` are used; of
-        those that it does not have, 4, ``Preprocessing()`` and the paper's.
+        Its ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)`` are used;
+        the defaults are 4, ``Preprocessing()`` and the paper's equations.
     """
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
@@ -142,7 +141,7 @@ def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
         array: npt.NDArray[Any] = np.asarray(normals)
     except ValueError as error:
         raise InputError(
-            f"normals are no array ({error})",
+            f"normals are not an array ({error})",
             expected="(height, width, 3)",
             remedy="Give one vector x, y, z per pixel",
         ) from error
@@ -158,7 +157,7 @@ def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
         raise InputError(
             f"normals have the dtype {array.dtype}",
             expected="floating-point vectors",
-            remedy="Decode image values first, or use read_scene, which does",
+            remedy="Decode image values first, or use read_scene, which does it",
         )
     return array
 
@@ -178,7 +177,7 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
         raise InputError(
             f"the mask has the dtype {array.dtype}",
             expected="bool, True inside",
-            remedy="Compare it with half of its range: mask > 127",
+            remedy="Compare it with half of its range, for example mask > 127",
         )
     if not array.any():
         raise InputError(

@@ -1,4 +1,4 @@
-"""Integration: a surface, and all that is known about how it came about."""
+"""Integration: the surface, how the run ended, and everything computed along the way."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ MIN_JUMP = 2.0  # pixel footprints, from which on a jump is a cut of the mesh
 
 @dataclass(frozen=True, eq=False)
 class Integration:
-    """A surface, and all that is known about how it came about (OpenCV camera frame).
+    """The surface, how the run ended, and what was computed on the way (OpenCV camera frame).
 
     Attributes
     ----------
     depth
         (H, W), NaN outside.
     depth_kind
-        "z", or "distance" along the ray where the camera sees further than 80 degrees off its axis.
+        "z", or "distance" along the ray if the camera sees further than 80 degrees off its axis.
     status
-        How the run ended: cause, remedy, and what a reader should know.
+        How the run ended: cause, remedy and notes.
     history
         Energy, change, inner iterations and seconds of each outer iteration.
     components
-        Parts with a scale of their own.
+        Parts of the mask that are not connected; each has its own scale (or shift).
     preprocessing
-        What was found and done before.
+        What was found and done to the normals.
     """
 
     depth: FloatArray
@@ -76,7 +76,7 @@ class Integration:
         return self.depth * length
 
     def normals(self) -> FloatArray:
-        """Unit normals (H, W, 3) back from the surface, not across jumps; NaN without a face."""
+        """Unit normals (H, W, 3) of the surface, not averaged across jumps; NaN without a face."""
         image = np.full((*self.depth.shape, 3), np.nan)
         image[self.mask] = self.mesh().normals
         return image
@@ -86,15 +86,15 @@ class Integration:
         return mean_angle(self.normals(), self._problem.normals)
 
     def mesh(self, *, min_jump: float = MIN_JUMP, both: bool = True) -> Mesh:
-        """Triangles between neighbouring pixels, none of them across a jump; made once per rule.
+        """Triangles between neighbouring pixels, none of them across a jump; cached.
 
         Parameters
         ----------
         min_jump
-            The surface is cut where the method found a discontinuity that is larger than so many
-            pixel footprints, seen ...
+            The surface is cut at discontinuities that the method found and that are larger than
+            this many pixel footprints, detected ...
         both
-            ... from both sides of an edge; False cuts where either side sees it, which leaves fewer
+            ... from both sides of an edge; False cuts if either side detects it, which leaves fewer
             strips across jumps and more holes.
         """
         rule = min_jump, both
@@ -107,8 +107,7 @@ class Integration:
     def active_jumps(self) -> FloatArray:
         """Jump (H, W) from each pixel to the next to its right or below, in the unit of depth.
 
-        The largest where there are several; 0 where the surface goes on as seen from either side,
-        NaN outside.
+        The largest if there are several; 0 where the surface is continuous, NaN outside.
         """
         graph, cuts = self._problem.graph, self._solution.cuts
         footprint = self._footprint(self._problem) if cuts is None else np.empty(0)
@@ -125,23 +124,23 @@ class Integration:
 
     @property
     def segments(self) -> Labels | None:
-        """(H, W) continuous part that each pixel belongs to, -1 outside; None if not computed."""
+        """(H, W) label of the continuous part of each pixel, -1 outside; None if not computed."""
         labels = self._solution.segments
         return None if labels is None else self._problem.graph.scatter(labels, fill=-1)
 
     @cached_property
     def weights(self) -> EdgeMaps:
-        """Weight of every directed edge as the method left it: small on a jump."""
+        """Final weight of every directed edge: small on a jump."""
         return self._found("weights", self._solution.weights)
 
     @cached_property
     def activation(self) -> EdgeMaps:
-        """Activation beta of every directed edge as the method left it: 1 on a jump."""
+        """Final activation beta of every directed edge: 1 on a jump."""
         return self._found("activation", self._solution.activation)
 
     @cached_property
     def jumps(self) -> EdgeMaps:
-        """Signed jump of every directed edge along the ray in between, in the unit of depth."""
+        """Signed jump of every directed edge, along the ray in between, in the unit of depth."""
         problem = self._problem
         return EdgeMaps.of(problem.graph, jump_sizes(problem, problem.unknown(self.depth)))
 
@@ -149,13 +148,13 @@ class Integration:
     def relative_jumps(self) -> EdgeMaps:
         """The paper's alpha of every directed edge: the jump along z over the depth at b.
 
-        It has a pole where n_z vanishes (NaN there), and ``jumps`` has none.
+        It has a pole where n_z vanishes (NaN there); ``jumps`` has none.
         """
         problem = self._problem
         if problem.equations.unknown == "depth":
             raise InputError(
-                "alpha was asked for with an orthographic camera",
-                expected="a central camera: alpha is relative to the depth",
+                "relative_jumps was requested for an orthographic camera",
+                expected="a central camera: these jumps are relative to the depth",
                 remedy="Use jumps",
             )
         return EdgeMaps.of(problem.graph, relative_jumps(problem, problem.unknown(self.depth)))

@@ -1,4 +1,4 @@
-"""Scene: everything that enters an integration, as plain frozen data."""
+"""Scene: the input of an integration, as plain frozen data."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Scene:
     Attributes
     ----------
     normals
-        (H, W, 3) float64, facing the camera (n . ray < 0); anything outside the mask.
+        (H, W, 3) float64, facing the camera (n . ray < 0); arbitrary outside the mask.
     mask
         (H, W), True inside.
     camera
         Gives the ray of every pixel.
     depth
-        (H, W) ground truth where there is one, NaN outside; else None.
+        (H, W) ground truth, NaN outside; or None.
     depth_kind
         What ``depth`` measures: "z" or "distance" along the ray.
     name

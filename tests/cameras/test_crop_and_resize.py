@@ -169,7 +169,7 @@ def test_a_crop_that_is_no_part_of_the_image_is_refused(
 @ALL_KINDS
 @pytest.mark.parametrize("size", [(0, 5), (5, 0), (-40, -30), (20.0, 15), (20, 15.5)], ids=str)
 def test_a_size_that_no_image_has_is_refused(camera: Camera, size: tuple[Any, Any]) -> None:
-    with pytest.raises(CameraError, match="two positive whole numbers"):
+    with pytest.raises(CameraError, match="two integers >= 1"):
         camera.resize(*size)
 
 

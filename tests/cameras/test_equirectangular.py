@@ -80,7 +80,7 @@ def test_a_panorama_comes_back_or_is_refused(fx: float, cx: float, width: int, s
     """Its first and its last column see the same, or more, if they are a turn apart."""
     turn = 2 * math.pi * fx
     if width - 1 > turn - 0.01:
-        words = rf"{width} pixels around the axis at .*; expected a turn at most.*focal length"
+        words = rf"{width} pixels around the axis at .*; expected at most 360 degrees.*focal length"
         with pytest.raises(CameraError, match=words):
             Equirectangular(fx, 9.0, cx, 1.0, skew=skew, size=(width, 3))
         return
@@ -146,7 +146,9 @@ def test_a_transverse_panorama_comes_back_or_is_refused(
 ) -> None:
     """It is its rows that go around; skew takes those far from the axis past a pole."""
     if height - 1 > 2 * math.pi * fy - 0.01:
-        words = rf"{height} pixels around the axis at .*; expected a turn at most.*focal length"
+        words = (
+            rf"{height} pixels around the axis at .*; expected at most 360 degrees.*focal length"
+        )
         with pytest.raises(CameraError, match=words):
             TransverseEquirectangular(9.0, fy, 1.0, cy, skew=skew, size=(3, height))
         return

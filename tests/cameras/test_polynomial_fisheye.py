@@ -107,7 +107,7 @@ def test_the_image_ends_at_the_widest_angle() -> None:
     ("lens", "words"),
     [
         ((0.0, 0.0), r"k1 = 0.0"),
-        ((0.0, -0.02), "signs of all coefficients if they are those of Blender"),
+        ((0.0, -0.02), "signs of all coefficients if they come from Blender"),
         ((math.nan, 1.0), "k0 = nan"),
         ((0.0, 1.0, math.inf), "k2 = inf"),
     ],

@@ -245,7 +245,7 @@ def test_depth_without_a_kind_is_distance_where_there_is_no_z(folder, suffix, ca
         np.save(folder / "depth_gt.npy", depth)
     scene = read_scene(folder, camera=camera)
     assert scene.depth_kind == kind
-    (note,) = (note for note in scene.notes if "does not tell its kind" in note)
+    (note,) = (note for note in scene.notes if "does not say what its depth measures" in note)
     assert note.startswith(f"depth_gt{suffix}: ")
     assert ("taken as distance: the camera sees past 90 degrees" in note) == (kind == "distance")
 

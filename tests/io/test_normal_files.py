@@ -41,7 +41,7 @@ def test_integers_decode_to_half_a_step(tmp_path, suffix, dtype):
     assert np.abs(file.normals - dome()).max() <= 1 / top * (1 + 1e-9)
     (note,) = file.notes
     assert f"{8 * encoded.itemsize}-bit" in note
-    assert f"v/{top}*2-1" in note
+    assert f"value / {top} * 2 - 1" in note
     assert file.mask is None
 
 
@@ -72,7 +72,7 @@ def test_floats_encoded_in_the_unit_interval_are_decoded(tmp_path, suffix):
     file = read_normals(save_float(tmp_path / f"n{suffix}", (dome() + 1) / 2))
     np.testing.assert_allclose(file.normals, dome(), atol=2e-7)
     (note,) = file.notes
-    assert "2*v-1" in note
+    assert "2 * value - 1" in note
 
 
 @given(
@@ -146,7 +146,7 @@ def test_zero_and_nan_vectors_carry_no_normal(tmp_path, encoded):
 
 def test_jpeg_is_noted(tmp_path):
     (tmp_path / "n.jpg").write_bytes(cv2.imencode(".jpg", encode(dome(), np.uint8))[1].tobytes())
-    assert "JPEG compression costs accuracy" in read_normals(tmp_path / "n.jpg").notes[-1]
+    assert "JPEG compression reduces" in read_normals(tmp_path / "n.jpg").notes[-1]
 
 
 @pytest.mark.parametrize(

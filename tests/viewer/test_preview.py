@@ -300,7 +300,7 @@ def test_bad_input_is_named(sphere):
     _, result = sphere
     with pytest.raises(InputError, match="shape"):
         render_preview(result, truth=np.ones((2, 3)))
-    with pytest.raises(InputError, match="8 pixels high"):
+    with pytest.raises(InputError, match="height is 8 pixels"):
         render_preview(result, height=8)
 
 

@@ -15,7 +15,7 @@ Vector = Any
 
 
 class Computation(Protocol):
-    """One problem under way: owns every array that changes, and the solver's room to work in."""
+    """Computation of one problem: owns every array that changes, and the solver's memory."""
 
     anchored: BoolArray
     """(C,): whether anchors hold the constant of a component."""
@@ -29,7 +29,7 @@ class Computation(Protocol):
         ...
 
     def solve(self, x: Vector, tighten: float) -> LinearSolution:
-        """Solve what was set up last, beginning at x, so many times as tightly as usual."""
+        """Solve what was set up last, from x; ``tighten`` multiplies the solver's tolerance."""
         ...
 
     def change(self, new: Vector, old: Vector) -> float:
@@ -37,20 +37,20 @@ class Computation(Protocol):
         ...
 
     def remember(self, x: Vector) -> Vector:
-        """Keep x in little memory, to compare later ones with."""
+        """Store x in little memory, for later comparison."""
         ...
 
     def values(self, x: Vector) -> FloatArray:
-        """Return x as an array of numpy."""
+        """Return x as a NumPy array."""
         ...
 
 
 class Backend(Protocol):
-    """Who computes.
+    """Where the computation runs.
 
-    It may also have ``memory(nodes, directions)``, the bytes that it takes beside the solver.
+    It may also have ``memory(nodes, directions)``, the bytes that it needs besides the solver.
     """
 
     def compute(self, problem: Problem, solver: Solver) -> AbstractContextManager[Computation]:
-        """Begin to compute; what the computation holds is given back when the context ends."""
+        """Start a computation; its resources are released when the context ends."""
         ...

@@ -1,4 +1,4 @@
-"""CPU: compiled kernels on the cores of this machine; the same bits for any number of threads."""
+"""CPU: compiled kernels on the cores of this machine; identical bits for any number of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every camera answers: the ray of each pixel, and the pixel of each point."""
+"""The base of all cameras: the ray of each pixel, and the pixel of each point."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Camera(ABC):
 
     @property
     def resolution(self) -> tuple[int, int] | None:
-        """(width, height) that the camera was calibrated for, or None where any will do."""
+        """(width, height) that the camera was calibrated for; None accepts any image."""
         return None
 
     def parameters(self) -> dict[str, float]:
@@ -69,8 +69,8 @@ class Camera(ABC):
     def rays(self, height: int, width: int) -> FloatArray:
         """Ray of every pixel, (height, width, 3), in the camera frame; NaN where there is none.
 
-        The rays have z = 1 where all of them lie within 80 degrees of the axis, else unit length,
-        for the whole image: the depth along them is then the distance from the camera.
+        The rays have z = 1 if all of them lie within 80 degrees of the axis, else unit length, for
+        the whole image: the depth along them is then the distance from the camera.
         """
         return scale_rays(self.unit_rays(height, width))
 
@@ -86,7 +86,7 @@ class Camera(ABC):
         return False
 
     def check_resolution(self, height: int, width: int) -> None:
-        """Raise CameraError unless the camera can serve an image of this size."""
+        """Raise CameraError unless the camera fits an image of this size."""
         if self.resolution is not None and self.resolution != (width, height):
             raise CameraError(
                 f"a camera for {self.resolution[0]}x{self.resolution[1]} pixels "
@@ -103,7 +103,7 @@ class Camera(ABC):
         )
 
     def known_resolution(self) -> tuple[int, int]:
-        """(width, height) that the camera was calibrated for; CameraError where it is not known."""
+        """(width, height) that the camera was calibrated for; CameraError if it is not known."""
         if self.resolution is None:
             raise CameraError(
                 f"the image size of this camera ({type(self).__name__}) is not known",
@@ -114,7 +114,7 @@ class Camera(ABC):
 
 
 def check_size(size: object) -> None:
-    """Raise CameraError unless a size is None or two positive whole numbers."""
+    """Raise CameraError unless a size is None or two integers >= 1."""
     if size is None:
         return
     sides = size if isinstance(size, tuple) else ()
@@ -123,7 +123,7 @@ def check_size(size: object) -> None:
     ):
         raise CameraError(
             f"size = {size!r}",
-            expected="(width, height), two positive whole numbers, or None",
+            expected="(width, height), two integers >= 1, or None",
             remedy="Leave it out to accept any image",
         )
 
@@ -133,8 +133,8 @@ def check_part(
 ) -> None:
     """Raise CameraError unless (left, top, width, height) is a part of an image of some size.
 
-    A part of a panorama may go on ``around`` its sides. Of an image of unknown size every part is
-    possible that has pixels.
+    A part of a panorama may continue ``around`` its sides. If the size of the image is unknown, any
+    part that has pixels is accepted.
     """
     if all(isinstance(number, int | np.integer) for number in part):
         left, top, width, height = part
@@ -146,7 +146,7 @@ def check_part(
     image = "the image" if size is None else f"the {size[0]}x{size[1]} image (width x height)"
     raise CameraError(
         "a crop with left, top, width, height = " + ", ".join(map(str, part)),
-        expected=f"whole pixels, a part of {image}",
+        expected=f"integers, and a part of {image}",
         remedy="Check the corner and the size of the crop",
     )
 
@@ -179,7 +179,7 @@ def _likely_cause(calibrated: tuple[int, int], found: tuple[int, int]) -> str:
     """Why the size of a map may differ from that of its camera, and what to do."""
     width, height = found
     if found == calibrated[::-1]:
-        return "The map or the calibration is turned on its side: turn the map back"
+        return "The map or the calibration is rotated by 90 degrees: rotate the map back"
     ratio = (width / calibrated[0]) / (height / calibrated[1])
     if abs(math.log(ratio)) < 0.01:
         return (
@@ -201,7 +201,7 @@ def scale_rays(unit: FloatArray) -> FloatArray:
     if not valid.any():
         raise CameraError(
             "the camera has no valid ray in this image",
-            expected="at least one pixel that sees something",
+            expected="at least one pixel with a ray",
             remedy="Check the distortion coefficients and the principal point",
         )
     if np.all(unit[valid, 2] >= math.cos(math.radians(WIDEST_Z_RAY_DEGREES))):
@@ -212,6 +212,6 @@ def scale_rays(unit: FloatArray) -> FloatArray:
 
 
 def depth_kind(rays: FloatArray) -> DepthKind:
-    """Tell what the depth along such rays means: "z" for z = 1 rays, "distance" for unit rays."""
+    """Kind of the depth along such rays: "z" for z = 1 rays, "distance" for unit rays."""
     z = rays[..., 2]
     return "z" if np.all(z[np.isfinite(z)] == 1.0) else "distance"

@@ -21,7 +21,7 @@ class BrownConrady(IntrinsicCamera):
     """Perspective camera with OpenCV's lens distortion; focal lengths in pixels.
 
     A strong distortion folds the image over at some radius. Points beyond the fold are not seen,
-    and pixels that no point within it reaches have no ray.
+    and pixels to which no point within it is mapped have no ray.
 
     Attributes
     ----------

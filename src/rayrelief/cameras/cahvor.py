@@ -32,7 +32,7 @@ SMALLEST_LINEARITY = 1e-15
 
 @dataclass(frozen=True)
 class Cahvor(RadialCamera):
-    """Perspective camera whose lens distorts about an axis of its own; focal lengths in pixels.
+    """Perspective camera whose lens distorts about its own axis; focal lengths in pixels.
 
     chi is tan(L t) / L for a linearity L above 0, t for 0, and sin(L t) / L below: 1 is CAHVOR, a
     perspective lens, 0 an equidistant fisheye. Directions beyond the fold of the distortion, and
@@ -68,7 +68,7 @@ class Cahvor(RadialCamera):
         if self.r0 < SMALLEST_R0:
             raise CameraError(
                 f"r0 = {self.r0}",
-                expected=f"a number from {SMALLEST_R0}; it is about 0 for most lenses",
+                expected=f"a number >= {SMALLEST_R0}, about 0 for most lenses",
                 remedy="Check the order of the parameters: alpha, beta, r0, r1, r2",
             )
 

@@ -19,9 +19,9 @@ LARGEST_XI = 0.999
 class DoubleSphere(RadialCamera):
     """Fisheye that moves unit directions by xi along the axis, then applies the sphere model.
 
-    Seen is what the sphere model sees of the moved directions (``sphere_radius``), up to where the
-    radius stops to rise. The bound w2 that goes with the paper is another one: mostly it cuts off
-    part of that, and for some xi < 0 it lets in what lies beyond.
+    The camera sees what the sphere model sees of the moved directions (``sphere_radius``), up to
+    where the radius stops increasing. The bound w2 of the paper differs: mostly it excludes part of
+    that, and for some xi < 0 it includes what lies beyond.
 
     Attributes
     ----------

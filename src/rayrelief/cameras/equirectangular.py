@@ -48,15 +48,15 @@ class TransverseEquirectangular(Panorama):
     """Panorama with x = latitude and y = longitude in radians, right and down from the z axis.
 
     The poles are to the left and right: fx and fy are in pixels per radian, rows continue around
-    the sphere without end, and columns end at the rays (-1, 0, 0) and (1, 0, 0). An image of a
-    whole turn does not wrap: only columns are joined, and its first and last row are not.
+    the sphere without end, and columns end at the rays (-1, 0, 0) and (1, 0, 0). An image of
+    360 degrees does not wrap: its first and last row are not connected.
     """
 
     around: ClassVar[int] = 1
 
     @property
     def spans_a_turn(self) -> bool:
-        """Whether the first row sees what is next to the last one, though they are not joined."""
+        """Whether the first and the last row are neighbours on the sphere, though not connected."""
         return self.size is not None and self._upright.wraps(self.size[1])
 
     @cached_property

@@ -16,7 +16,7 @@ BETAS = (1e-6, 1e6)
 
 @dataclass(frozen=True)
 class ExtendedUnified(RadialCamera):
-    """Fisheye with r = s / (alpha sqrt(beta s^2 + z^2) + (1 - alpha) z), s the way to the axis.
+    """Fisheye with r = s / (alpha sqrt(beta s^2 + z^2) + (1 - alpha) z), s across the axis.
 
     Stretched across the axis by sqrt beta it is the sphere model, see ``sphere_radius``.
 

@@ -16,7 +16,7 @@ from rayrelief.errors import CameraError
 
 @dataclass(frozen=True)
 class IdealFisheye(RadialCamera):
-    """Fisheye with a radius that rises with the angle off the axis up to its image circle.
+    """Fisheye with a radius that increases with the angle off the axis up to its image circle.
 
     Attributes
     ----------

@@ -26,11 +26,11 @@ REPROJECTION_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class IntrinsicCamera(Camera):
-    """A central camera that takes a direction to a point (x, y) of a plane, and that to a pixel.
+    """A central camera that maps a direction to a point (x, y) of a plane, and that to a pixel.
 
-    u = fx x + skew y + cx,  v = fy y + cy, pixel centres at integers. What the plane is, and with
-    it the unit of the focal lengths, is the model's: pixels for a plane at distance 1, pixels per
-    radian for angles.
+    u = fx x + skew y + cx,  v = fy y + cy, pixel centres at integers. The model defines the plane
+    and with it the unit of the focal lengths: pixels for a plane at distance 1, pixels per radian
+    for angles.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def check_focal_lengths(fx: float, fy: float) -> None:
         raise CameraError(
             f"focal lengths fx = {fx}, fy = {fy}",
             expected=f"two numbers from {shortest:g} to {longest:g}, in pixels",
-            remedy="Rays that are as good as parallel are those of an Orthographic camera"
+            remedy="For rays that are practically parallel, use an Orthographic camera"
             if parallel
             else "Check the camera matrix and its units",
         )
@@ -159,10 +159,9 @@ def check_focal_lengths(fx: float, fy: float) -> None:
 def check_against_image(camera: Camera, height: int, width: int) -> None:
     """Raise CameraError for a camera that cannot have taken an image of this size.
 
-    Its principal point is more than an image size outside or, where the camera does not tell the
-    size that it is for, in a corner or where that of a scaled image or of one turned on its side
-    is; or it is not in pixels. A panorama has no principal point that could be wrong, and a tiny
-    image no middle to speak of.
+    Its principal point is more than an image size outside, or not in pixels; or, if the camera has
+    no image size, in a corner or where that of a scaled or rotated image would be. Panoramas, which
+    have no principal point that could be wrong, and tiny images are not checked.
     """
     if not isinstance(camera, IntrinsicCamera) or camera.panoramic:
         return
@@ -180,7 +179,7 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
     image = f"the {width}x{height} image (width x height)"
     if not (-width <= camera.cx <= 2 * width and -height <= camera.cy <= 2 * height):
         raise CameraError(
-            f"{place}, far outside of {image}",
+            f"{place}, far outside {image}",
             expected="a principal point in or near the image",
             remedy="Check that the calibration is for this resolution, and its units (pixels)",
         )
@@ -192,7 +191,7 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
         raise CameraError(
             f"{place}, in the corner of {image}",
             expected="a principal point in pixels, for most cameras near the middle",
-            remedy=f"If it is right, say so by the size: size=({width}, {height})",
+            remedy=f"If it is correct, confirm it with size=({width}, {height})",
         )
     turned = across * width / height, down * height / width
     oblong = max(width, height) > 1.1 * min(width, height)
@@ -200,16 +199,16 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
         raise CameraError(
             f"{place}, which is in the middle of an image of {height}x{width}, for {image}",
             expected="a principal point near the middle",
-            remedy="The map or the calibration is probably turned on its side: turn the map back. "
-            "If a matrix is in the old BiNI order, say k_order='legacy' (--k-order legacy). "
-            f"If it is right, set size=({width}, {height})",
+            remedy="The map or the calibration is probably rotated by 90 degrees: rotate the map "
+            "back. If a matrix is in the old BiNI order, pass k_order='legacy' (--k-order legacy). "
+            f"If it is correct, set size=({width}, {height})",
         )
     if abs(across - down) < 0.05 * across and not 0.7 < across < 1.4:
         raise CameraError(
-            f"{place} for {image}, and no size that the camera is for",
+            f"{place} for {image}, and no image size in the camera",
             expected="a principal point near the middle",
             remedy="The calibration is probably for an image of about "
             f"{across * width:.0f}x{down * height:.0f} pixels: set that as its size and use "
             f"camera.resize({width}, {height}), or --width, --height and --resize of "
-            f"'rayrelief camera'. If it is right, set size=({width}, {height})",
+            f"'rayrelief camera'. If it is correct, set size=({width}, {height})",
         )

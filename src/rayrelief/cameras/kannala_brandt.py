@@ -17,8 +17,8 @@ from rayrelief.conventions import FloatArray
 class KannalaBrandt(RadialCamera):
     """Fisheye whose radius is an odd polynomial of the angle off the axis; pixels per radian.
 
-    r = t + k1 t^3 + k2 t^5 + k3 t^7 + k4 t^9, up to 180 degrees or to where it stops to rise:
-    beyond, the image would fold over.
+    r = t + k1 t^3 + k2 t^5 + k3 t^7 + k4 t^9, up to 180 degrees or to where it stops
+    increasing: beyond, the image would fold over.
 
     Attributes
     ----------

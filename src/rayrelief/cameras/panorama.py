@@ -18,7 +18,7 @@ TURN_TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class Panorama(IntrinsicCamera):
-    """Camera that sees around an axis, once at most; fx, or fy for rows, in pixels per radian."""
+    """Camera that sees up to 360 degrees around an axis; fx, or fy for rows, in px per radian."""
 
     panoramic: ClassVar[bool] = True
 
@@ -53,9 +53,9 @@ def check_turn(pixels: int, per_radian: float) -> None:
     """Raise CameraError for an image that shows a direction again further around."""
     if pixels > 1 and pixels - 1 > 2 * math.pi * per_radian - TURN_TOLERANCE:
         raise CameraError(
-            f"{pixels} pixels around the axis at {per_radian:g} pixels per radian, which are "
+            f"{pixels} pixels around the axis at {per_radian:g} pixels per radian, which is "
             f"{math.degrees(pixels / per_radian):.6g} degrees",
-            expected="a turn at most, so that no two pixels see the same",
-            remedy=f"Check the focal length, {pixels / (2 * math.pi):.6g} for a whole turn; an "
-            "image that ends as it begins is cut to a turn first",
+            expected="at most 360 degrees, so that no two pixels have the same ray",
+            remedy=f"Check the focal length, {pixels / (2 * math.pi):.6g} for 360 degrees; crop "
+            "an image whose end repeats its beginning",
         )

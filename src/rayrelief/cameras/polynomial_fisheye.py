@@ -26,7 +26,7 @@ CENTRE = 1e-10
 
 @dataclass(frozen=True)
 class PolynomialFisheye(IdealFisheye):
-    """Fisheye with t = k0 + k1 r + k2 r^2 + k3 r^3 + k4 r^4, up to where it stops to rise.
+    """Fisheye with t = k0 + k1 r + k2 r^2 + k3 r^3 + k4 r^4, up to where it stops increasing.
 
     The focal lengths are in pixels per unit of r: per millimetre if that is what r is measured in.
     The principal point sees the axis. Around it a bias k0 leaves a gap: of directions that no pixel
@@ -49,8 +49,8 @@ class PolynomialFisheye(IdealFisheye):
         if self.k1 < SMALLEST_K1:
             raise CameraError(
                 f"k1 = {self.k1}",
-                expected=f"a number from {SMALLEST_K1:g}: the angle rises with the radius",
-                remedy="Change the signs of all coefficients if they are those of Blender",
+                expected=f"a number >= {SMALLEST_K1:g}: the angle increases with the radius",
+                remedy="Change the signs of all coefficients if they come from Blender",
             )
 
     @cached_property
@@ -76,7 +76,7 @@ class PolynomialFisheye(IdealFisheye):
 
     @cached_property
     def _rim(self) -> float:
-        """Radius where the angle is the widest one, or as good as stops to rise."""
+        """Radius where the angle is the widest one, or as good as stops increasing."""
         return min(first_failure(self._rises, self._radii), float(self._radii[-1]))
 
     @cached_property

@@ -75,7 +75,7 @@ class RadialCamera(IntrinsicCamera):
 
 @dataclass(frozen=True)
 class RisingFunction:
-    """A function that rises from 0 at 0, taken up to where it first stops to rise, and its inverse.
+    """A function that rises from 0 at 0, up to where it first stops increasing, and its inverse.
 
     Attributes
     ----------

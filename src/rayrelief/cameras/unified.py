@@ -55,8 +55,7 @@ class Unified(RadialCamera):
         if self.xi < SMALLEST_XI:
             raise CameraError(
                 f"xi = {self.xi}",
-                expected=f"a number from {SMALLEST_XI}; it is 0 for a pinhole and about 1 to 3 "
-                "for fisheyes",
+                expected=f"a number >= {SMALLEST_XI}: 0 for a pinhole, about 1 to 3 for fisheyes",
                 remedy="Check the order of the parameters: in Kalibr's files xi comes first",
             )
 

@@ -16,7 +16,7 @@ from rayrelief.conventions import DepthKind, FloatArray
 class View:
     """Rays of an image in the camera frame: a pixel sees the points origin + depth * ray.
 
-    Rays and origins are computed when they are first asked for, and kept as long as the view.
+    Rays and origins are computed when they are first needed, and kept as long as the view.
     """
 
     camera: Camera

@@ -95,7 +95,7 @@ def read_camera(folder: Path) -> Pinhole:
     if matrix[0, 1] != 0.0:
         raise FileError(
             f"{path} has the skew {matrix[0, 1]:g}",
-            expected="0, that of a pinhole with upright pixels",
+            expected="0, as for a pinhole with rectangular pixels",
             remedy="Check that KK is a camera matrix",
         )
     return Pinhole(matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2])
@@ -108,7 +108,7 @@ def read_pose(folder: Path, view: int) -> tuple[FloatArray, FloatArray]:
     translation = read_array(path, f"Tc_{view}", (3, 1))
     if not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-6):
         raise FileError(
-            f"Rc_{view} of {path} is no rotation",
+            f"Rc_{view} of {path} is not a rotation",
             expected="columns at right angles, of unit length",
             remedy="Download the file again",
         )
@@ -136,7 +136,7 @@ def read_ply(path: Path) -> Mesh:
         mesh = trimesh.load(stream, file_type="ply", process=False)
     except BROKEN as error:
         raise FileError(
-            f"{path} is damaged or cut off ({error})",
+            f"{path} is damaged or truncated ({error})",
             expected="a complete PLY file",
             remedy="Write or download it again",
         ) from error

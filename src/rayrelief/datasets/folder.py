@@ -1,4 +1,4 @@
-"""A folder, or one normal map, to a Scene: what the files do not tell is asked for, not guessed."""
+"""A folder, or one normal map, to a Scene: what the files do not contain must be given."""
 
 from __future__ import annotations
 
@@ -51,23 +51,23 @@ def read_scene(
     ----------
     path
         A normal map, or a folder with ``normal_map.*`` (png, tif, tiff, exr, npy, npz or mat) or
-        ``Normal_gt.mat`` or ``.png``. From the folder are also read, where they exist and no
-        argument stands in their place: ``mask.png``, ``camera.json`` or else ``K.txt`` or
-        ``K.npy``, and ``depth_gt.npz``, ``.npy`` or ``.exr``. A depth that does not tell its kind
-        is taken as z-depth, or as distance for a camera that sees past 90 degrees.
+        ``Normal_gt.mat`` or ``.png``. From a folder these are also read, if they exist and are not
+        given as arguments: ``mask.png``, ``camera.json`` or else ``K.txt`` or ``K.npy``, and
+        ``depth_gt.npz``, ``.npy`` or ``.exr``. A depth file that does not store its kind is read
+        as z-depth, or as distance for a camera that sees past 90 degrees.
     convention
-        Axes of the normals, see ``conventions.AXIS_SIGNS``. Only for ``normal_map.*`` in a folder
-        (the layout of DiLiGenT and BiNI, "opengl") may it be left out.
+        Axes of the normals: "opencv", "opengl", "dsine" or "directx". Optional only for
+        ``normal_map.*`` in a folder (the layout of DiLiGenT and BiNI, "opengl").
     camera
-        A camera, the path of a camera file, or words: ``"fx,fy,cx,cy"``, ``"fov:60"``,
-        ``"orthographic"``. Calibration files are told apart by their content, see ``read_camera``.
+        A camera, the path of a calibration file (see ``read_camera``), or a description:
+        ``"fx,fy,cx,cy"``, ``"fov:60"``, ``"orthographic"``.
     mask
-        Booleans (H, W), or the path of a mask. Without it and without ``mask.png`` the alpha
-        channel decides, else every pixel that has a normal is inside.
+        Booleans (H, W), or the path of a mask. By default ``mask.png``, else the alpha channel,
+        else every pixel that has a normal.
     which
         Name or number of the camera in a calibration with several.
     k_order
-        Which of its two meanings a ``K.txt`` has; passed on to ``read_camera``.
+        Order of a ``K.txt``, see ``read_camera``.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def choose_convention(
     if folder is not None and source.stem == "normal_map":
         return "opengl", (f"{source.name}: OpenGL axes, as in the DiLiGenT and BiNI layout",)
     raise InputError(
-        f"{source} does not tell the axes of its normals",
+        f"{source} does not say which axes its normals use",
         expected="convention= (--convention), one of " + ", ".join(AXIS_SIGNS),
         remedy="See docs/conventions.md for the convention that your tool writes",
     )
@@ -211,12 +211,12 @@ def find_depth(
     notes: tuple[str, ...] = ()
     if kind is None:
         kind, meaning = assumed_kind(camera, *mask.shape)
-        notes = (f"{source.name}: does not tell its kind, taken as {meaning}",)
+        notes = (f"{source.name}: does not say what its depth measures, taken as {meaning}",)
     return np.where(mask, depth, np.nan), kind, notes
 
 
 def assumed_kind(camera: Camera, height: int, width: int) -> tuple[DepthKind, str]:
-    """What a depth measures that does not tell it, in a word and for the notes."""
+    """Assumed kind of a depth whose file does not store it, as a keyword and for the notes."""
     if np.any(camera.unit_rays(height, width)[..., 2] <= 0):
         return "distance", "distance: the camera sees past 90 degrees, where there is no z-depth"
     return "z", "z-depth"

@@ -15,7 +15,7 @@ Alignment = Literal["scale", "shift"]
 
 @dataclass(frozen=True)
 class DepthErrors:
-    """Errors of a depth map after the alignment that the normals leave free.
+    """Errors of a depth map after alignment by the scale or shift that normals do not determine.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def aligned(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> Float
     if depth.shape != truth.shape:
         raise InputError(
             f"the depth has the shape {depth.shape} and the truth {truth.shape}",
-            expected="two maps of one size",
+            expected="two maps of the same size",
             remedy="Evaluate against the ground truth of the same image",
         )
     both = np.isfinite(depth) & np.isfinite(truth)

@@ -53,13 +53,13 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
     if scene.depth_kind != problem.depth_kind:
         raise InputError(
             f"the true depth of the scene {scene.name!r} is of the kind {scene.depth_kind!r}",
-            expected=f"{problem.depth_kind!r}, as the rays of its camera have it",
+            expected=f"{problem.depth_kind!r}, the kind that its camera needs",
             remedy="Convert the depth first",
         )
     equations, graph = problem.equations, problem.graph
     if graph.component_count == graph.size:
         raise InputError(
-            f"no two pixels of the scene {scene.name!r} are joined by an equation",
+            f"no equation connects any two pixels of the scene {scene.name!r}",
             expected="neighbours inside the mask that have a true depth",
             remedy="Check the mask and the ground truth",
         )

@@ -36,8 +36,8 @@ class EdgeEquations:
     offset
         (D, N) what x[a] - x[b] is on a continuous surface: log(omega), or delta / gamma.
     gamma
-        (D, N) factor of the equation in the cost. It weighs, and says nothing of the surface:
-        single precision is enough.
+        (D, N) factor of the equation in the cost. It is only a weight, so single precision is
+        enough.
     gamma_weight
         (D, N) factor of the difference in the bilateral weights.
     unknown
@@ -55,7 +55,7 @@ class EdgeEquations:
     left_out: int = 0
 
     def without_impossible(self) -> EdgeEquations:
-        """Leave out edges whose offset is NaN, counted; splits components where that is needed."""
+        """Leave out, and count, edges whose offset is NaN; splits components if needed."""
         impossible = np.isnan(self.offset)
         if not impossible.any():
             return self

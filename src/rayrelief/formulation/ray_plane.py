@@ -35,7 +35,7 @@ class AdaptiveMidpoint:
     Attributes
     ----------
     measure
-        What the two sides are compared by: ``"incidence"`` (n . tau)^2, ``"normal_z"`` n_z^2, or
+        How the two sides are compared: ``"incidence"`` (n . tau)^2, ``"normal_z"`` n_z^2, or
         ``"both"`` (n_z n . tau)^2.
     slope
         k_m of the sigmoid.

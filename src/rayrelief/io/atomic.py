@@ -58,12 +58,12 @@ def write_error(path: Path, error: OSError) -> FileError:
         return FileError(
             f"the disk was full while {path} was written ({free_space(path)})",
             expected="room for the whole file",
-            remedy="Free some space or write to another disk; an older file was left as it was",
+            remedy="Free some space or write to another disk; an existing file was not changed",
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return FileError(
             f"{path} cannot be written: no permission",
-            expected="a folder that you may write to",
+            expected="a folder with write permission",
             remedy="Choose another folder, or change its permissions",
         )
     return FileError(

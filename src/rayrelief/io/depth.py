@@ -1,4 +1,4 @@
-"""Depth maps to files and back, with what the depth means: z or the distance along the ray."""
+"""Depth maps to files and back, with their kind: z, or the distance along the ray."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_depth(path: str | os.PathLike[str], depth: npt.ArrayLike, kind: DepthK
 
 
 def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | None]:
-    """Read a depth map (H, W) in its unit, NaN outside, and its kind where the file tells it.
+    """Read a depth map (H, W) in its unit, NaN outside, and its kind if the file stores it.
 
     Reads what ``write_depth`` writes, single-channel .exr files of other programs (kind None), and
     .npz files with an array ``depth_gt``, which is z-depth.
@@ -64,7 +64,7 @@ def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | No
         raise FileError(
             f"{path} holds {array.dtype} values of the shape {array.shape}",
             expected="a depth map of real numbers, one per pixel, shape (H, W)",
-            remedy="Save the depth alone",
+            remedy="Save only the depth",
         )
     if path.suffix.lower() == ".png":
         return decode_png(path, array)
@@ -72,7 +72,7 @@ def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | No
 
 
 def stored_kind(path: Path) -> DepthKind | None:
-    """Kind of depth that an .npz or .exr file tells, else None."""
+    """Kind of depth that an .npz or .exr file stores, else None."""
     kind: object = None
     if path.suffix.lower() == ".npz":
         names = npz_names(path)
@@ -96,14 +96,14 @@ def check_suffix(path: Path) -> None:
     """Raise FileError unless the suffix is one that depth maps are stored with."""
     if path.suffix.lower() not in WRITERS:
         raise FileError(
-            f"{path} is to hold a depth map",
-            expected="the suffix " + ", ".join(WRITERS),
+            f"{path} cannot store a depth map",
+            expected="one of the suffixes " + ", ".join(WRITERS),
             remedy="Choose one of these formats; .npz keeps everything",
         )
 
 
 def write_npy(path: Path, depth: FloatArray, kind: DepthKind) -> None:
-    """Write float64 values; the format has no place for the kind."""
+    """Write float64 values; the format cannot store the kind."""
     with atomic_write(path) as temporary, temporary.open("wb") as file:
         np.save(file, depth)
 
@@ -115,7 +115,7 @@ def write_npz(path: Path, depth: FloatArray, kind: DepthKind) -> None:
 
 
 def write_depth_exr(path: Path, depth: FloatArray, kind: DepthKind) -> None:
-    """Write float32 values; the channel and an attribute tell the kind."""
+    """Write float32 values; the channel and an attribute store the kind."""
     write_exr(path, {EXR_CHANNELS[kind]: depth}, {EXR_ATTRIBUTE: kind})
 
 
@@ -152,7 +152,7 @@ def decode_png(path: Path, values: npt.NDArray[np.generic]) -> tuple[FloatArray,
         depth = float(offset) + values.astype(np.float64) * float(scale)
     except (KeyError, ValueError) as error:
         raise FileError(
-            f"{path} does not tell the scale of its depth",
+            f"{path} does not store the scale of its depth",
             expected="the text chunks DepthOffset, DepthScale and DepthKind",
             remedy="Use the .npz, .npy or .exr file of the same depth",
         ) from error

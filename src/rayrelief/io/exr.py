@@ -53,11 +53,13 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise damaged(path, error) from error
     if parts != 1:
         raise FileError(
-            f"{path} has {parts} parts", expected="one part", remedy="Save each part on its own"
+            f"{path} has {parts} parts",
+            expected="one part",
+            remedy="Save each part as a file of its own",
         )
     if not np.array_equal(header["dataWindow"], header["displayWindow"]):
         raise FileError(
-            f"{path} stores only a window of its image",
+            f"{path} stores only part of its image",
             expected="a data window equal to the display window",
             remedy="Save it again without cropping, border rendering or overscan",
         )

@@ -80,7 +80,7 @@ def encode_png(image: npt.NDArray[Any]) -> bytes:
 def write_png(path: str | os.PathLike[str], image: npt.NDArray[Any]) -> None:
     """Write an 8- or 16-bit image (H, W), (H, W, 3) or (H, W, 4), RGB order, as a PNG file."""
     if Path(path).suffix.lower() != ".png":
-        raise FileError(f"{path} is to hold a PNG image", expected="the suffix .png")
+        raise FileError(f"{path} cannot store a PNG image", expected="the suffix .png")
     data = encode_png(image)
     with atomic_write(path) as temporary:
         temporary.write_bytes(data)

@@ -22,9 +22,9 @@ BLOCK = 1 << 16  # vertices or faces written at a time
 def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write a mesh in the OpenCV camera frame; a .glb file is in the OpenGL frame of glTF.
 
-    glTF fixes y up and z towards the viewer, so y and z change sign there and the surface stands
-    upright in viewers. The other formats fix no axes and keep x right, y down, z forward. All
-    formats store 32-bit floats or their equal in text, and all but .stl the vertex normals.
+    glTF prescribes y up and z towards the viewer, so y and z change sign there and the surface is
+    upright in viewers. The other formats prescribe no axes and keep x right, y down, z forward. All
+    formats store 32-bit floats or the equivalent text, and all but .stl store vertex normals.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
     """Raise unless the mesh can be written to a file with this suffix."""
     if suffix not in SUFFIXES:
         raise FileError(
-            f"{path} is to hold a mesh",
-            expected="the suffix " + ", ".join(SUFFIXES),
+            f"{path} cannot store a mesh",
+            expected="one of the suffixes " + ", ".join(SUFFIXES),
             remedy="Choose one of these formats",
         )
     if len(mesh.vertices) == 0:

@@ -68,7 +68,7 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     normals, note, step = decode(path, vectors)
     notes.append(note)
     if FORMATS[path.suffix.lower()] == "JPEG":
-        notes.append("JPEG compression costs accuracy: prefer 16-bit PNG")
+        notes.append("JPEG compression reduces the accuracy: prefer 16-bit PNG")
 
     black = ~vectors.any(axis=-1)
     zero = (np.abs(normals) <= step / 2 * (1 + 1e-9)).all(axis=-1)
@@ -99,7 +99,7 @@ def check_shape(path: Path, array: npt.NDArray[Any]) -> None:
     raise FileError(
         found,
         expected="a normal map with three components, (H, W, 3) or (3, H, W)",
-        remedy="Save x, y and z; from two components, z is the root of 1 - x^2 - y^2",
+        remedy="Save x, y and z; from two components, z = sqrt(1 - x^2 - y^2)",
     )
 
 
@@ -120,7 +120,7 @@ def decode(path: Path, vectors: npt.NDArray[Any]) -> tuple[FloatArray, str, floa
     if vectors.dtype in (np.uint8, np.uint16):
         top = np.iinfo(vectors.dtype).max
         bits = 8 * vectors.dtype.itemsize
-        return vectors / top * 2.0 - 1.0, f"{bits}-bit, n = v/{top}*2-1", 2.0 / top
+        return vectors / top * 2.0 - 1.0, f"{bits}-bit, decoded as value / {top} * 2 - 1", 2.0 / top
     if not np.issubdtype(vectors.dtype, np.floating):
         raise FileError(
             f"{path} holds values of the type {vectors.dtype}",
@@ -140,7 +140,7 @@ def decode(path: Path, vectors: npt.NDArray[Any]) -> tuple[FloatArray, str, floa
     # A flat wall (0, 0, 1) also lies within [0, 1]: the length tells vectors from colours.
     if length_error(finite) <= length_error(2.0 * finite - 1.0):
         return vectors, "floats, as stored", 0.0
-    return 2.0 * vectors - 1.0, "floats within [0, 1], n = 2*v-1", 0.0
+    return 2.0 * vectors - 1.0, "floats between 0 and 1, decoded as 2 * value - 1", 0.0
 
 
 def length_error(vectors: FloatArray) -> float:

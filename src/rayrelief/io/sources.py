@@ -41,7 +41,7 @@ def read_bytes(path: Path, size: int = -1) -> bytes:
     except OSError as error:
         raise FileError(
             f"{path} cannot be read: {error.strerror or error}",
-            expected="a file that you may read",
+            expected="a file with read permission",
             remedy="Check the path and its permissions",
         ) from error
     if not data:
@@ -59,9 +59,7 @@ def check_signature(path: Path) -> None:
         return
     actual = next((name for name, starts in SIGNATURES.items() if head.startswith(starts)), None)
     raise FileError(
-        f"{path} holds {actual} data"
-        if actual
-        else f"{path} does not begin like a {promised} file",
+        f"{path} holds {actual} data" if actual else f"{path} does not start like {promised} data",
         expected=f"{promised} data, as its suffix says",
         remedy="Give it the suffix of its format" if actual else "Write or download it again",
     )
@@ -70,7 +68,7 @@ def check_signature(path: Path) -> None:
 def damaged(path: Path, cause: object) -> FileError:
     """Error for a file that begins well and cannot be read to its end."""
     return FileError(
-        f"{path} is damaged or cut off ({cause})",
+        f"{path} is damaged or truncated ({cause})",
         expected=f"a complete {FORMATS[path.suffix.lower()]} file",
         remedy="Write or download it again",
     )
@@ -91,5 +89,5 @@ def choose_name(path: Path, names: Iterable[str], keys: Sequence[str]) -> str:
     raise FileError(
         f"{path} holds {'the arrays ' + ', '.join(names) if names else 'no array'}",
         expected=f"one array, or one named {' or '.join(keys)}" if keys else "one array",
-        remedy="Save the array alone" + (f", or under the name {keys[0]}" if keys else ""),
+        remedy="Save only the array" + (f", or under the name {keys[0]}" if keys else ""),
     )

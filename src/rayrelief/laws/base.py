@@ -13,16 +13,16 @@ from rayrelief.formulation.edge_equations import EdgeEquations
 
 @dataclass(frozen=True, eq=False)
 class EdgeTerms:
-    """What a law says of all directed edges (D, N) at one iterate.
+    """Weights and targets of all directed edges (D, N) at one iterate.
 
     Attributes
     ----------
     weights
-        Weight of each equation in the cost, beside its gamma.
+        Weight of each equation in the cost, in addition to its gamma.
     target
-        What x[a] - x[b] should be: the equation's own offset, or what a jump makes of it.
+        What x[a] - x[b] should be: the equation's own offset, or that with a jump.
     activation
-        How far each edge is taken for a jump, 0 to 1; None where the law has no such thing.
+        To what degree each edge is treated as a jump, 0 to 1; None if the law has no jumps.
     """
 
     weights: FloatArray
@@ -31,7 +31,7 @@ class EdgeTerms:
 
 
 class Law(Protocol):
-    """How edges are weighted and what they ask for, given the surface so far.
+    """Weights of the edges and their target differences, given the surface so far.
 
     It may also have ``weigh``, which does the same pair of directions by pair, without storing the
     terms of all edges (see ``Bilateral``).
@@ -42,11 +42,11 @@ class Law(Protocol):
         ...
 
     def from_flat(self) -> Law:
-        """Return the law of the first iteration from a flat start, which shows no jumps yet."""
+        """Return the law of the first iteration from a flat start, where no jumps are known yet."""
         ...
 
     def cuts(self, terms: EdgeTerms) -> BoolArray:
-        """Whether each directed edge (D, N) is taken for a jump."""
+        """Whether each directed edge (D, N) is treated as a jump."""
         ...
 
 

@@ -19,12 +19,12 @@ NODES_PER_BLOCK = 512  # of a block; the partial energies of the blocks are adde
 
 @dataclass(frozen=True)
 class Bilateral:
-    """Bilateral weights and, on demand, discontinuity activation, in the paper's symbols.
+    """Bilateral weights and, optionally, discontinuity activation, in the paper's symbols.
 
     Attributes
     ----------
     k
-        Sharpness of the bilateral weights; 0 weights all edges alike.
+        Sharpness of the bilateral weights; 0 gives all edges the same weight.
     jumps
         Whether discontinuities enter the equations (alpha and beta).
     q, rho
@@ -37,7 +37,7 @@ class Bilateral:
     rho: float = 0.25
 
     def from_flat(self) -> Bilateral:
-        """Return the law with alpha = 0, as the paper begins."""
+        """Return the law with alpha = 0, with which the paper starts."""
         return replace(self, jumps=False)
 
     def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:

@@ -15,17 +15,18 @@ from rayrelief.problem import Problem
 
 @dataclass(frozen=True)
 class Iteration:
-    """One outer iteration, as the callback and the history see it.
+    """One outer iteration, as passed to the callback and stored in the history.
 
     Attributes
     ----------
     number
-        1 for the first.
+        1 for the first iteration.
     energy
         Weighted sum of squared residuals at the new iterate.
     change
-        Root mean square change of the unknown over its relief (the root mean square deviation
-        from the mean), each component's constant removed: free of scale, shift and unit.
+        Root mean square change of the unknown, divided by its relief (the root mean square
+        deviation from the mean), without each component's constant: independent of scale, shift
+        and unit.
     inner_iterations
         Steps of the linear solver.
     seconds
@@ -44,7 +45,7 @@ Callback = Callable[[Iteration], bool | None]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a method returns: a surface, how it came about, and what was decided on the way.
+    """What a method returns: a surface, how the run ended, and what was decided about the edges.
 
     Attributes
     ----------
@@ -55,16 +56,16 @@ class Solution:
     history
         All iterations.
     notes
-        What a reader of the result should know, one sentence each.
+        Notes for the user, one sentence each.
     anchored
-        (C,) components whose constant is known; None where all are free.
+        (C,) components whose constant is known; None if none is.
     cuts
         (D, N) whether the surface is discontinuous across each directed edge, as seen from its
-        node a; None where the method does not say, and the size of a jump alone decides.
+        node a; None if the method does not decide: then the size of a jump does.
     weights
         (D, N) weight of each directed edge, small on a jump.
     activation
-        (D, N) how far each directed edge was taken for a jump, 0 to 1.
+        (D, N) to what degree each directed edge is treated as a jump, 0 to 1.
     segments
         (N,) label of the continuous part that each node belongs to.
     """
@@ -85,12 +86,12 @@ class Method(Protocol):
     """Anything that solves a problem.
 
     It may also have ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)``,
-    which say how the problem is assembled, ``memory(nodes, backend)``, the bytes that it takes,
+    which define how the problem is assembled, ``memory(nodes, backend)``, the bytes that it needs,
     and ``max_iterations`` for a progress bar.
     """
 
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
-        """Solve a problem; the callback sees each iteration and stops the run by returning True."""
+        """Solve a problem; the callback gets each iteration and stops the run by returning True."""
         ...

@@ -1,7 +1,7 @@
-"""Methods as recipes: dataclasses that hold settings and say which equations they use.
+"""Methods as recipes: dataclasses with settings, equations and a law of weights.
 
-Words stand for the paper's symbols: sharpness is k, activation_slope q, activation_threshold rho,
-midpoint lambda_m, outlier_threshold eps_out.
+In the paper's symbols sharpness is k, activation_slope q, activation_threshold rho, midpoint
+lambda_m, outlier_threshold eps_out.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ class TwoPlanes(Reweighted):
 
 @dataclass(frozen=True, kw_only=True)
 class RayPlane(TwoPlanes):
-    """The paper: two local planes that meet on the ray between two pixels, with explicit jumps.
+    """The paper's method: two local planes that meet on the ray between two pixels, and jumps.
 
     Attributes
     ----------
     sharpness
-        k of the bilateral weights.
+        k of the bilateral weights: the larger, the more readily an edge becomes a discontinuity.
     jumps
         Compute discontinuities (alpha and beta).
     activation_slope
@@ -183,7 +183,7 @@ class BiNI(Reweighted):
 
     @classmethod
     def published(cls, iterations: int = 1200, **changes: Any) -> Self:
-        """Return the row "BiNI, from code" of Table 2: the printed form, no early stop."""
+        """Return the row "BiNI, from code" of Table 2: the published form, no early stop."""
         return cls(
             **{
                 "max_iterations": iterations,
@@ -200,7 +200,7 @@ class BiNI(Reweighted):
         return Bilateral(self.sharpness)
 
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """First-order equations in the form asked for."""
+        """First-order equations in the chosen form."""
         nodes = graph.gather(normals)
         if view.origins is not None:
             return bini.orthographic_equations(graph, nodes, graph.gather(view.origins))
@@ -210,7 +210,7 @@ class BiNI(Reweighted):
         if not isinstance(camera, Pinhole) or camera.skew or self.connectivity != 4:
             skewed = "skewed " if isinstance(camera, Pinhole) and camera.skew else ""
             raise InputError(
-                f"BiNI's printed form was asked for with a {skewed}{type(camera).__name__} camera "
+                f"form='printed' was requested with a {skewed}{type(camera).__name__} camera "
                 f"and connectivity {self.connectivity}",
                 expected="a Pinhole without skew and connectivity 4",
                 remedy="Use form='rays', which works for any central camera",

@@ -24,21 +24,21 @@ from rayrelief.solvers.multigrid import Multigrid
 
 @dataclass(frozen=True, kw_only=True)
 class Reweighted:
-    """What all recipes of reweighted least squares have: equations, a law of weights, a schedule.
+    """Base of all recipes of reweighted least squares: equations, a law of weights, a schedule.
 
     Attributes
     ----------
     connectivity
         Neighbours of a pixel: the 4 straight ones, the 4 diagonal ones, or all 8.
     max_iterations
-        Limit of the outer iterations.
+        Largest number of outer iterations.
     tolerance
         Stop when an iteration moves the surface by less than this fraction of its relief, or when
         the surface only oscillates; None (0 on the command line) runs all iterations.
     solver
         Inner linear solver.
     preprocessing
-        What happens to normals that face away or do not fit.
+        How to treat normals that face away or are outliers.
     """
 
     connectivity: Connectivity = 4
@@ -52,7 +52,7 @@ class Reweighted:
             raise InputError(
                 f"max_iterations is {self.max_iterations!r}",
                 expected="an integer >= 1",
-                remedy="Leave it out for the method's own",
+                remedy="Leave it out for the method's default",
             )
         if self.connectivity not in STEPS:
             raise InputError(
@@ -64,12 +64,12 @@ class Reweighted:
             raise InputError(
                 f"the solver is {self.solver!r}",
                 expected="a solver such as Multigrid(), not its class",
-                remedy="Leave it out for the method's own",
+                remedy="Leave it out for the method's default",
             )
         if not isinstance(self.preprocessing, Preprocessing):
             raise InputError(
                 f"preprocessing is {self.preprocessing!r}",
-                expected="a Preprocessing",
+                expected="a Preprocessing object",
                 remedy="Use Preprocessing(facing_away='average'), for example",
             )
         if self.tolerance is not None and not self.tolerance > 0:
@@ -91,7 +91,7 @@ class Reweighted:
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
-        """Alternate between weights and surface until that rests."""
+        """Alternate between weights and surface until the stopping rule ends the run."""
         return iterate(
             problem,
             self.law,
@@ -103,7 +103,7 @@ class Reweighted:
         )
 
     def memory(self, nodes: int, backend: Backend) -> int:
-        """Bytes that a run takes at its peak, beyond the problem's images."""
+        """Bytes that a run needs at its peak, beyond the problem's images."""
         directions = len(STEPS[self.connectivity])
         parts = (part for part in (backend, self.solver) if hasattr(part, "memory"))
         return sum(part.memory(nodes, directions) for part in parts)
@@ -119,11 +119,11 @@ def iterate(
     tolerance: float | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Alternate between the weights of a law and the surface that they ask for.
+    """Alternate between the weights of a law and the surface that solves the weighted equations.
 
     A problem without a start begins flat, with the law of a flat start. The surface is the last
-    iterate, or the one before it where the rule of stopping (docs/stopping.md) calls that better.
-    With a ``tolerance`` of None all iterations are run.
+    iterate, or the one before it if the stopping rule (docs/stopping.md) prefers that. With a
+    ``tolerance`` of None all iterations are run.
     """
     if problem.graph.component_count == problem.graph.size and problem.anchors is None:
         nothing = Solution(np.zeros(problem.graph.size), Outcome.NO_EQUATIONS)
@@ -161,7 +161,7 @@ def iterate(
 
 
 def _with_decisions(problem: Problem, law: Law, solution: Solution) -> Solution:
-    """Keep what the law says of the edges of the final surface."""
+    """Add what the law decides about the edges of the final surface."""
     terms = law.terms(problem.equations, solution.x)
     return replace(
         solution,

@@ -1,9 +1,9 @@
 """When a run of reweighted least squares is done: one rule, with its reasons in docs/stopping.md.
 
-Bilateral weights of most real maps never quite come to rest: edges between two states switch for
-ever, and now and then one of them tilts a whole part of the surface, which the next iteration
-undoes. So a run ends when the surface rests, alternates between two states, or oscillates without
-getting anywhere; and it never ends on an excursion.
+On most real maps the bilateral weights never quite converge: some edges switch between two states
+for ever, and now and then one of them tilts a whole part of the surface, which the next iteration
+undoes. So a run ends when the surface converges, alternates between two states, or oscillates
+without progress; and it never ends on an excursion.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ from rayrelief.errors import Outcome
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """What counts as rest, as oscillation and as an excursion.
+    """What counts as an oscillation, as an excursion and as a surface that still moves.
 
     Attributes
     ----------
     window
-        Iterations after which the surface is compared with where it was.
+        Number of iterations after which the surface is compared with the one before them.
     oscillation
-        A surface oscillates if over a window, and in the last step, it has moved by no more than
-        this fraction of its relief ...
+        A surface oscillates if over a window, and in the last step, it moved by at most this
+        fraction of its relief ...
     wandering
-        ... and over the window by no more than this many of its usual steps; a random walk would
+        ... and over the window by at most this many of its usual steps; a random walk would
         move by 2.4 of them.
     moving
-        Of the relief, over a window: at the iteration limit this much is a failure.
+        Fraction of the relief: a surface that moved by more over the last window fails at the
+        iteration limit.
     excursion
-        Times the usual distance from the last two iterates.
+        An iterate is an excursion if it is this many times the usual distance from the last two.
     memory
-        Distances below this are lost in the single precision of remembered iterates.
+        Distances below this are rounding errors of earlier iterates, stored in single precision.
     tightenings, tighter
-        A surface that settles is solved again so many times, each time more tightly by this factor,
-        before that counts; so is the first system, whose errors the second would take for jumps.
+        Before a surface counts as converged it is solved again this many times, each time with the
+        tolerance multiplied by this factor. The first system is solved as accurately, because the
+        second iteration would mistake its errors for jumps.
     """
 
     window: int = 6
@@ -54,7 +56,7 @@ class StoppingRule:
 
 
 class Watch:
-    """The way that a surface takes from iterate to iterate, and what the rule says of it.
+    """Follows a surface from iterate to iterate, and applies the stopping rule.
 
     Parameters
     ----------
@@ -63,8 +65,8 @@ class Watch:
     start
         First iterate.
     tolerance
-        Change below which the surface rests. None runs all iterations: changes are recorded, and
-        nothing is asked of them.
+        Change below which the surface has converged. None runs all iterations: changes are only
+        recorded.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class Watch:
             self._landmark = remember(new)
 
     def judge(self, solved: bool) -> Outcome | None:
-        """How the run has ended with the last iterate, None if it goes on.
+        """How the run ended with the last iterate; None if it continues.
 
         ``solved`` says whether the inner solver met its tolerance.
         """
@@ -127,7 +129,7 @@ class Watch:
         return None
 
     def at_the_limit(self, x: Vector) -> Outcome:
-        """How a run has ended that was not over at its last iteration, with the surface x."""
+        """How a run ended that reached its iteration limit with the surface x."""
         if not self._solved:
             return Outcome.SOLVER_LIMIT
         return Outcome.ITERATION_LIMIT if self.moves(x) else Outcome.COMPLETED
@@ -139,7 +141,7 @@ class Watch:
 
     @property
     def rests(self) -> bool:
-        """Whether the last iteration changed next to nothing."""
+        """Whether the last iteration changed less than the tolerance."""
         return self._tolerance is not None and self.changes[-1] < self._tolerance
 
     @property
@@ -158,7 +160,7 @@ class Watch:
 
     @property
     def oscillates(self) -> bool:
-        """Whether a window has just ended that led nowhere."""
+        """Whether a window has just ended that made no progress."""
         rule = self.rule
         if self._tolerance is None or len(self.changes) % rule.window or self.strays:
             return False
@@ -166,7 +168,7 @@ class Watch:
         return small and self._drift <= rule.wandering * median(self.changes[-rule.window :])
 
     def moves(self, x: Vector) -> bool:
-        """Whether the last window, or what came after it, moved the surface far, to x now.
+        """Whether the last window, or the iterations after it, moved the surface far, to x now.
 
         Before the second window the last iteration decides, or the one before an excursion.
         """

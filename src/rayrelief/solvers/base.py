@@ -33,7 +33,7 @@ class LinearSolution:
 
 
 class PreparedSolver(Protocol):
-    """A matrix made ready for right-hand sides, with all the room that solving it takes."""
+    """A prepared matrix, with all the memory that solving for a right-hand side needs."""
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
         """Solve for one right-hand side (N,), beginning at start (N,); neither is modified.
@@ -45,21 +45,21 @@ class PreparedSolver(Protocol):
 
 @runtime_checkable
 class UpdatableSolver(PreparedSolver, Protocol):
-    """A prepared solver that turns to the next matrix; others are prepared anew for each."""
+    """A prepared solver that can switch to the next matrix; others are prepared again for each."""
 
     def update(self, operator: Operator) -> None:
-        """Turn to another matrix on the same graph, using again whatever serves it."""
+        """Switch to another matrix on the same graph, reusing what can be reused."""
         ...
 
 
 class Solver(Protocol):
     """A recipe for solving the equations of an operator.
 
-    It may also have ``memory(nodes, directions)``, the bytes that a solve takes at its peak.
+    It may also have ``memory(nodes, directions)``, the bytes that a solve needs at its peak.
     """
 
     def prepare(self, operator: Operator) -> PreparedSolver:
-        """Do the work that depends on the matrix alone."""
+        """Do the work that depends only on the matrix."""
         ...
 
 

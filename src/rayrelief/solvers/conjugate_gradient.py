@@ -1,7 +1,7 @@
 """ConjugateGradient: the published inner solver, matrix-free on the pixel graph.
 
 Components of one block are solved side by side, larger ones block by block. The blocks are fixed
-and their partial sums are added in order, so that any number of threads gives the same bits.
+and their partial sums are added in order, so any number of threads gives identical bits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ConjugateGradient:
     ----------
     rtol
         Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
-        component on its own.
+        component separately.
     max_steps
         Step limit of one solve.
     diagonal_floor

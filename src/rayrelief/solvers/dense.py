@@ -19,12 +19,12 @@ from rayrelief.solvers.sparse import Parts, csr_matrix
 class Dense:
     """Solve each component with dense elimination; cubic in its pixels.
 
-    Parts of a component that only negligible conductances join keep the constants they start with.
+    Parts of a component that are connected only by negligible conductances keep their constants.
 
     Attributes
     ----------
     max_nodes
-        Components beyond this size are refused instead of filling the memory.
+        Larger components are refused instead of filling the memory.
     """
 
     max_nodes: int = 5000

@@ -16,13 +16,13 @@ from rayrelief.solvers.sparse import Grounded
 class Direct:
     """Factorise the matrix with SuperLU; time and memory grow faster than the pixels.
 
-    Parts of a component that only negligible conductances join keep the constants they start with.
+    Parts of a component that are connected only by negligible conductances keep their constants.
 
     Attributes
     ----------
     max_nodes
-        Graphs beyond this size are refused instead of filling the memory. The factors of 1,000,000
-        pixels that are all joined take about 1.1 GB.
+        Larger graphs are refused instead of filling the memory. The factors of 1,000,000 connected
+        pixels take about 1.1 GB.
     """
 
     max_nodes: int = 1_000_000
@@ -36,7 +36,7 @@ class Direct:
             raise InputError(
                 f"the direct solver got {operator.graph.size} pixels",
                 expected=f"at most {self.max_nodes} (its max_nodes)",
-                remedy="Use Multigrid, or raise max_nodes if there is the memory for it",
+                remedy="Use Multigrid, or increase max_nodes if there is enough memory",
             )
         grounded = Grounded.of(operator)
         return _PreparedDirect(grounded, _factorise(grounded.matrix))

@@ -1,4 +1,4 @@
-"""PyAMG: the smoothed aggregation of pyamg, an optional package, to compare with."""
+"""PyAMG: the smoothed aggregation of pyamg, an optional package, for comparison."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from rayrelief.solvers.sparse import Parts, csr_matrix, rounding
 class PyAMG:
     """Conjugate gradients of pyamg with a V-cycle of its smoothed aggregation as preconditioner.
 
-    Parts of a component that only negligible conductances join are solved one by one; each keeps
-    the mean it starts with.
+    Parts of a component that are connected only by negligible conductances are solved separately;
+    each keeps the mean of its start.
 
     Attributes
     ----------
     rtol
         Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
-        part on its own.
+        part separately.
     max_steps
-        Limit of the cycles of one solve.
+        Largest number of cycles of one solve.
     theta
-        Neighbours count as joined if their conductance is at least theta times the geometric mean
-        of their diagonals. Without it (0) aggregates reach across discontinuities, and with much
+        Neighbours count as connected if their conductance is at least theta times the geometric
+        mean of their diagonals. Without it (0) aggregates reach across discontinuities; with much
         more they stay too small.
     """
 

@@ -1,4 +1,4 @@
-"""A crowd of spheres, rings and vases that hide one another, growing with the picture."""
+"""A crowd of spheres, rings and vases that occlude one another, growing with the picture."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def crowd(
 ) -> Scene:
     """Spheres, rings and vases all over a table, in front of one another.
 
-    Two to three in a hundred edges of the pixel graph cross a jump, at any size: by default the
+    Two to three percent of the edges of the pixel graph cross a jump, at any size: by default the
     number of objects grows with the number of pixels.
 
     Parameters
@@ -44,7 +44,7 @@ def crowd(
         How many objects stand along the longer side, halfway up the picture; one for every 100
         pixels by default. The same number gives the same objects at any size.
     seed
-        Whole number from 0 that decides what stands where.
+        Integer >= 0 that determines the arrangement.
     """
     longer = max(height, width)
     if across is None:
@@ -57,7 +57,7 @@ def crowd(
         )
     if seed < 0:
         raise InputError(
-            f"the seed {seed}", expected="a whole number from 0", remedy="Any other one will do"
+            f"the seed {seed}", expected="an integer >= 0", remedy="Use any other seed"
         )
     half = math.tan(math.radians(_DEGREES) / 2)
     apart = 2 * half * _TABLE.distance / across

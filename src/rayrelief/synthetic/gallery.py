@@ -1,9 +1,9 @@
 """Named scenes that docs, tests, demo and benchmarks share.
 
 Every scene is a function of ``(height, width, camera=None)``; the default camera is a pinhole
-with a centred principal point. It is the same picture at any size, but for `crowd`, which grows
-with it. Where surfaces hide one another, every part still touches its neighbours somewhere in
-view, so that the normals determine its depth; `steps` is the exception.
+with a centred principal point. The picture is the same at any size, except for `crowd`, which
+grows with it. Where surfaces occlude one another, every part still touches its neighbours somewhere
+in view, so the normals determine its depth; `steps` is the exception.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def plane(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 
 def sphere(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """One sphere before nothing: its rim is seen at grazing angles."""
+    """One sphere without a background: its rim is seen at grazing angles."""
     return _seen([Sphere((0.0, 0.0, 4.0), 1.5)], "sphere", height, width, camera)
 
 
 def ellipsoid_inside(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Inner wall of an ellipsoid around the camera: something to see in every direction."""
+    """Inner wall of an ellipsoid around the camera: a surface in every direction."""
     shapes = [Ellipsoid((0.4, -0.2, 0.8), (2.6, 1.9, 3.2), inside=True)]
     return _seen(shapes, "ellipsoid_inside", height, width, camera)
 
 
 def steps(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Plateaus that step back to both sides: all normals are alike and say nothing of the jumps."""
+    """Plateaus that step back to both sides: the normals are all equal, despite the jumps."""
     shapes = [Steps((-1.3, -0.7, -0.2, 0.45, 1.0), (4.4, 3.9, 3.4, 3.0, 3.6, 4.1))]
     return _seen(shapes, "steps", height, width, camera)
 
@@ -57,13 +57,13 @@ def tent(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 
 def vase(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """One vase of revolution before nothing."""
+    """One vase of revolution without a background."""
     table = Table(pitch=6.0, distance=4.6, drop=1.35)
     return _seen([lipped_vase(table.at(0.0, 0.0), table.up, 2.7)], "vase", height, width, camera)
 
 
 def tori(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Rings that grow into one another, each hiding a part of itself and of the next."""
+    """Rings that intersect one another, each occluding a part of itself and of the next."""
     shapes = [
         Torus((-0.62, -0.28, 4.3), (0.55, -0.6, -0.7), 0.72, 0.22),
         Torus((0.36, 0.26, 4.0), (-0.5, -0.75, -0.5), 0.66, 0.2),
@@ -73,7 +73,7 @@ def tori(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 
 def overlapping_spheres(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Spheres that grow into one another in places and hide one another in others."""
+    """Spheres that intersect in places and occlude one another in others."""
     shapes = [
         Sphere((-0.75, 0.3, 4.4), 0.75),
         Sphere((0.15, -0.5, 4.9), 0.8),
@@ -85,7 +85,7 @@ def overlapping_spheres(height: int, width: int, camera: Camera | None = None) -
 
 
 def room(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Boxes and spheres in a room around the camera: something to see in every direction."""
+    """Boxes and spheres in a room around the camera: a surface in every direction."""
     floor = 1.2
     shapes: list[Shape] = [
         Box((-3.2, -1.9, -2.5), (3.0, floor, 7.0), inside=True),
@@ -105,7 +105,7 @@ def room(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 
 def still_life(height: int, width: int, camera: Camera | None = None) -> Scene:
-    """Gourds, pears, rings and balls that hide one another on a table: the demo scene.
+    """Gourds, pears, rings and balls that occlude one another on a table: the demo scene.
 
     Everything stands a little in the table, so that its foot is in view: the table leads to the
     depth of each object, across creases but no jump.

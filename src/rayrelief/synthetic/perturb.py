@@ -29,7 +29,7 @@ def with_outliers(normals: npt.ArrayLike, fraction: float, rng: np.random.Genera
 def with_rotation_noise(
     normals: npt.ArrayLike, degrees: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Turn each of the normals (..., 3), frame unchanged, about a random axis.
+    """Rotate each of the normals (..., 3), frame unchanged, about a random axis.
 
     The axes are uniform on the sphere, the angles Gaussian with the standard deviation
     ``degrees``. NaN stays NaN.
@@ -51,7 +51,7 @@ def with_rotation_noise(
 
 
 def quantised(normals: npt.ArrayLike, bits: int, *, truncate: bool = False) -> FloatArray:
-    """Quantise unit normals (..., 3), frame unchanged, as an image of so many bits does.
+    """Quantise unit normals (..., 3), frame unchanged, to a number of bits per channel.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def quantised(normals: npt.ArrayLike, bits: int, *, truncate: bool = False) -> F
     bits
         Bits per channel, 1 to 16.
     truncate
-        True for a writer that cuts the value off instead of rounding it. The bias of half a level
-        that this leaves is kept: the reader here knows nothing of it.
+        Whether values are truncated instead of rounded. The resulting bias of half a level is
+        kept, as by a reader that does not know of it.
     """
     if not 1 <= bits <= 16:
         raise InputError(

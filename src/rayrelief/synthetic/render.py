@@ -25,8 +25,8 @@ def render(
     Parameters
     ----------
     shapes
-        What there is to see; the nearest one wins. Listed from near to far they take the least
-        time, for what is hidden by an earlier shape is passed over.
+        Shapes of the scene; the nearest one is seen. It is fastest to list them from near to far,
+        because shapes occluded by an earlier one are skipped.
     camera
         Any camera; an orthographic one also sees what lies behind z = 0.
     height, width

@@ -26,7 +26,7 @@ def wavy_room(height: int, width: int, camera: Camera | None = None) -> Scene:
     camera = Pinhole.from_fov(50.0, height, width) if camera is None else camera
     if not camera.central:
         raise CameraError(
-            f"a {type(camera).__name__} camera stands in no room",
+            f"a {type(camera).__name__} camera cannot be placed in a room",
             expected="a central camera",
             remedy="Use wavy_relief for an orthographic one",
         )
@@ -48,7 +48,7 @@ def wavy_room(height: int, width: int, camera: Camera | None = None) -> Scene:
 
 
 def wavy_relief(height: int, width: int, camera: Orthographic | None = None) -> Scene:
-    """Plate with waves in all directions, before an orthographic camera."""
+    """Plate with waves in all directions, in front of an orthographic camera."""
     if camera is None:
         camera = Orthographic(2.0 / max(height, width), (width - 1) / 2, (height - 1) / 2)
     if not isinstance(camera, Orthographic):

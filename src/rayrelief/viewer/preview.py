@@ -50,7 +50,7 @@ def render_preview(
     truth
         (H, W) true depth of the same kind as ``result.depth``, NaN where unknown: adds a panel.
     height
-        Pixels of each panel's picture; captions and margins come on top.
+        Pixels of each panel's picture, without captions and margins.
     """
     rows, columns = _Window.around(result.mask, longest_side=2 * height).shape
     width = round(height * min(max(columns / rows, NARROWEST), WIDEST))
@@ -75,7 +75,7 @@ def preview_panels(
     """
     if height < SMALLEST_HEIGHT:
         raise InputError(
-            f"the preview is to be {height} pixels high",
+            f"the preview height is {height} pixels",
             expected=f"at least {SMALLEST_HEIGHT}",
             remedy="Leave height out for 480",
         )

@@ -264,7 +264,7 @@ def test_a_bop_scene_has_a_camera_for_every_image(tmp_path: Path) -> None:
         (blender_settings(pixel_aspect_y=-1), "pixel_aspect_y is -1"),
         (
             blender_settings(pixel_aspect_x=1e300, pixel_aspect_y=1e-300),
-            "pixel_aspect_y is nothing beside pixel_aspect_x",
+            "pixel_aspect_y is too small next to pixel_aspect_x",
         ),
         (blender_settings(type="ORTHO"), "ortho_scale is missing"),
         (blender_settings(type="ORTHO", ortho_scale=0), "ortho_scale is 0"),

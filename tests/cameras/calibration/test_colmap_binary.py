@@ -66,7 +66,7 @@ def test_other_binary_files_are_not_recognised(tmp_path: Path, data: bytes) -> N
         ),
         (ONE + b"\0", "1 bytes follow the last of 1 cameras; expected the end .* byte 64"),
         (struct.pack("<Q", 2) + ONE[8:] + b"\1\0\0\0", "ends within camera 2 of 2, at byte 68"),
-        (struct.pack("<Q", 2) + ONE[8:] * 2, "camera 5 stands twice"),
+        (struct.pack("<Q", 2) + ONE[8:] * 2, "camera 5 appears twice"),
         (
             struct.pack("<Q", 2) + ONE[8:] + struct.pack("<IiQQ", 6, 18, 4, 3),
             r"camera 6 \(camera 2 of 2, at byte 64\) has the model 18; expected one of 0 to 17",

@@ -53,7 +53,7 @@ def test_a_requested_order_is_obeyed(k_txt, text, order):
 
 
 def test_the_old_order_is_not_that_of_opencv(k_txt):
-    words = r"middle of an image of 512x612, for the 612x512 image .* turned .*--k-order legacy"
+    words = r"middle of an image of 512x612, for the 612x512 image .* rotated .*--k-order legacy"
     with pytest.raises(FileError, match=words):
         read_camera(k_txt(OLD), height=HEIGHT, width=WIDTH, k_order="opencv")
 
@@ -117,7 +117,7 @@ def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
     [
         ("", "is empty"),
         (" \n\t\n", "is empty"),
-        (b"\xff\xfe\x00", "is not a calibration that is known here"),
+        (b"\xff\xfe\x00", "is not in a known calibration format"),
         ("fx 0 cx\n0 fy cy\n0 0 1", "'fx' in line 1, which is not a finite number"),
         ("# K\n100 0 2\n\n0 up 2\n0 0 1", "'up' in line 4, which is not a finite number"),
         ("1 0 2\n0 1 2\n", "2 rows with 3, 3 entries"),
@@ -125,7 +125,7 @@ def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
         ("1 0 2 0 1 2 0 0 1", "1 rows with 9 entries"),
         ("0 0 2\n0 0 2\n0 0 1", "singular"),
         ("100 0 2\n0 0 2\n0 0 1", "singular"),
-        ("-100 0 2\n0 100 2\n0 0 1", "focal lengths -100 and 100, not positive"),
+        ("-100 0 2\n0 100 2\n0 0 1", "focal lengths that are not positive, -100 and 100"),
         ("1e308 0 2\n0 1e308 2\n0 0 1", "focal lengths fx = 1e"),
         ("100 0 2\n3 100 2\n0 0 1", "the number 3 below the diagonal"),
         (".8 0 .5\n0 1.1 .5\n0 0 1", "focal lengths of 0.8 and 1.1 pixels .* look normalised"),
@@ -135,7 +135,7 @@ def test_savetxt_survives_bit_for_bit(tmp_path_factory, fx, fy, cx, cy):
         ("100 0 2\n0 100 inf\n0 0 1", "'inf' in line 2, which is not"),
         ("1_000 0 306\n0 1000 256\n0 0 1", "'1_000' in line 1, which is not a finite number"),
         ("[[100 0 2]\n [0 100 2]\n [0 0 1]]", r"'\[\[100' in line 1, which is not a finite"),
-        ("100 0 2000\n0 100 256\n0 0 1", "far outside of the 612x512 image .* this resolution"),
+        ("100 0 2000\n0 100 256\n0 0 1", "far outside the 612x512 image .* this resolution"),
         ("100 0 306\n0 100 -600\n0 0 1", "far outside"),
     ],
 )

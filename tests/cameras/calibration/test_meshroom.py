@@ -205,7 +205,7 @@ def test_one_of_several_is_chosen_by_its_id(tmp_path: Path) -> None:
         (scene(), "holds no camera"),
         (scene(intrinsic(), "x"), r"intrinsics\[1\] is not a mapping"),
         (scene(intrinsic(intrinsicId="drop")), r"intrinsics\[0\]\.intrinsicId is missing"),
-        (scene(intrinsic(), intrinsic()), r"intrinsics\[1\]\.intrinsicId 1 stands twice"),
+        (scene(intrinsic(), intrinsic()), r"intrinsics\[1\]\.intrinsicId 1 appears twice"),
         (scene(intrinsic(width="wide")), r"intrinsics\[0\]\.width is 'wide'"),
         (scene(intrinsic(focalLength="drop")), r"intrinsics\[0\]\.focalLength is missing"),
         (scene(intrinsic(focalLength="nan")), "focalLength is 'nan'"),

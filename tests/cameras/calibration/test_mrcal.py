@@ -159,7 +159,7 @@ def test_rows_that_go_all_around_are_noted_not_to_be_joined(tmp_path: Path) -> N
     around = 480 / (2 * math.pi)
     text = model("LATLON", 100, around, 320, 240)
     assert read(tmp_path, text).notes == (
-        "rows go all around, but the first and the last one are not joined",
+        "the rows cover a full turn, but the first and the last row are not joined",
     )
     assert read(tmp_path, model("LATLON", 100, around + 1, 320, 240)).notes == ()
     assert read(tmp_path, model("LONLAT", 640 / (2 * math.pi), 200, 320, 240)).notes == ()
@@ -208,7 +208,7 @@ def test_a_model_is_quoted_as_the_file_calls_it(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "is empty"),
-        (MRCAL[:400], r"in the syntax of Python \(line 7: '\[' was never closed\)"),
+        (MRCAL[:400], r"in Python syntax \(line 7: '\[' was never closed\)"),
         (MRCAL.replace("2.446", "two"), "line 7: intrinsics holds 'two029503'"),
         (MRCAL.replace("2.446029503", "-nan"), "line 7: intrinsics holds 'nan'"),
         (
@@ -217,20 +217,23 @@ def test_a_model_is_quoted_as_the_file_calls_it(tmp_path: Path) -> None:
         ),
         (MRCAL.replace("2.446029503", "1 + 1"), r"line 7: intrinsics holds '\[ 1766.071241, "),
         (MRCAL.replace("3840", f"0x{'f' * 5000}"), r"line 12: imagersize holds '\[ 0xffff"),
-        (MRCAL.replace("3840", "9" * 5000), r"syntax of Python \(line 12: "),
+        (MRCAL.replace("3840", "9" * 5000), r"Python syntax \(line 12: "),
         (MRCAL.replace("3840", "-" * 5000 + "1"), "is not a dictionary|line 12: imagersize"),
-        (MRCAL.replace("'icam_intrinsics'", "7"), "line 14 has a key that is no text"),
-        (MRCAL.replace("'icam_intrinsics': 0", "**other"), "line 14 has a key that is no text"),
+        (MRCAL.replace("'icam_intrinsics'", "7"), "line 14 has a key that is not a string"),
+        (
+            MRCAL.replace("'icam_intrinsics': 0", "**other"),
+            "line 14 has a key that is not a string",
+        ),
         (MRCAL.replace("2.446029503", "1e999"), r"intrinsics\[9\] is inf"),
         (MRCAL.replace("2.446029503", "'x'"), r"intrinsics\[9\] is 'x'"),
         (MRCAL.replace("2.446029503,", ""), "intrinsics holds 11 values; expected 12 numbers"),
         (MRCAL.replace("'lensmodel'", "'model'"), "lensmodel is missing"),
         (MRCAL.replace("'intrinsics'", "'numbers'"), "intrinsics is missing"),
         (MRCAL.replace("'imagersize'", "'size'"), "imagersize is missing"),
-        (MRCAL.replace("[ 3840, 2160,]", "[ 3840, 2160.5,]"), "imagersize is .* whole pixels"),
+        (MRCAL.replace("[ 3840, 2160,]", "[ 3840, 2160.5,]"), "imagersize is .* as integers"),
         (MRCAL.replace("[ 3840, 2160,]", "3840"), "imagersize is 3840"),
         (MRCAL.replace("[ 1766", "[ -1766"), "intrinsics, holds focal lengths fx = -1766"),
-        ("['imagersize', {'imagersize': 3}]", "something else than a dictionary"),
+        ("['imagersize', {'imagersize': 3}]", "is not a dictionary"),
         (
             model("LATLON", 500, 75, 320, 240),
             "intrinsics, holds 480 pixels around the axis at 75 .*",
@@ -238,7 +241,7 @@ def test_a_model_is_quoted_as_the_file_calls_it(tmp_path: Path) -> None:
         (model("LONLAT", 75, 500, 320, 240), "intrinsics, holds 640 pixels around the axis at 75"),
         (
             model("CAHVORE_linearity=0.3", *FOUR, *JPL, 0, 1e-3, 0),
-            "intrinsics has e0, e1, e2 = 0, 0.001, 0; expected .* rays do not leave one point",
+            "intrinsics has e0, e1, e2 = 0, 0.001, 0; expected .* rays do not meet in one point",
         ),
         (model("CAHVORE_linearity=x", *FOUR, *JPL, 0, 0, 0), "lensmodel has linearity=x; expected"),
         (model("CAHVORE_linearity=nan", *FOUR, *JPL, 0, 0, 0), "lensmodel has linearity=nan"),

@@ -176,7 +176,7 @@ def test_a_camera_without_its_size_is_not_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"fl_x": 500}', "fl_y is missing; expected this key beside fl_x"),
+        ('{"fl_x": 500}', "fl_y is missing; expected this key next to fl_x"),
         (transforms(cx=None), "cx is missing"),
         (transforms(cx="middle"), "cx is 'middle'"),
         (transforms(cx=math.nan), "cx is nan"),
@@ -202,7 +202,7 @@ def test_a_camera_without_its_size_is_not_written(tmp_path: Path) -> None:
             json.dumps(
                 {"frames": [{"file_path": "a", **LENS}, {"file_path": "a", **LENS, "cx": 1}]}
             ),
-            r"frames\[1\]\.file_path 'a' stands twice",
+            r"frames\[1\]\.file_path 'a' appears twice",
         ),
         (files.NERFSTUDIO[:400], "is not valid JSON"),
         (" ", "is empty"),

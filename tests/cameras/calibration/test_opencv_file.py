@@ -114,7 +114,7 @@ def test_four_coefficients_are_radial_and_tangential_elsewhere(
     reading = read_json(tmp_path, **flag, K=K, D=[0.1, 0.02, 0.003, 0.0004])
     assert reading.camera == BrownConrady(*CORE, 0.1, 0.02, 0.003, 0.0004)
     assert reading.notes == (
-        "D taken as k1, k2, p1, p2, since the file does not say that it is a fisheye",
+        "D read as k1, k2, p1, p2, since the file does not say that it is a fisheye",
     )
 
 
@@ -219,7 +219,7 @@ def test_one_camera_of_a_pair_is_asked_for_by_its_matrix(
     assert read(tmp_path, text, which=m1).camera == BrownConrady(*CORE, 0.1)
     reading = read(tmp_path, text, which=m2)
     assert reading.camera == BrownConrady(*CORE, 0.0, 0.2)
-    assert f"{d2} taken as k1, k2, p1, p2" in reading.notes[1]
+    assert f"{d2} read as k1, k2, p1, p2" in reading.notes[1]
     with pytest.raises(FileError, match=f"{m1}, {m2}"):
         read(tmp_path, text)
 
@@ -318,17 +318,21 @@ def changed(**content: object) -> str:
         ("a.json", changed(fisheye="yes"), "fisheye is 'yes'"),
         ("a.json", changed(model="Canon EOS 5D"), "model is 'Canon EOS 5D'; expected one of pin"),
         ("a.json", changed(camera_model=3), "camera_model is 3"),
-        ("a.json", changed(fisheye=0, model="fisheye"), "fisheye = 0 beside model = fish"),
-        ("a.json", changed(fisheye=True, model="opencv"), "= True beside model = opencv; exp"),
-        ("a.json", changed(model="opencv", camera_model="fisheye"), "beside camera_model = fish"),
+        ("a.json", changed(fisheye=0, model="fisheye"), "fisheye = 0, but model = fish"),
+        ("a.json", changed(fisheye=True, model="opencv"), "= True, but model = opencv; exp"),
+        ("a.json", changed(model="opencv", camera_model="fisheye"), "but camera_model = fish"),
         (YAML, one_axis("yml", size=3), r"coefficients\.data holds 5 values; expected 1 rows of 3"),
         (YAML, one_axis("yml", size="five"), r"coefficients\.sizes\[0\] is 'five'"),
-        ("a.json", changed(xi=1), "holds 5 values; expected 4 numbers beside xi"),
+        ("a.json", changed(xi=1), "holds 5 values; expected 4 numbers with xi"),
         ("a.json", changed(xi=[1, 2], distortion_coefficients=[0] * 4), "xi holds 2 values"),
         ("a.json", changed(xi=1, fisheye=1, distortion_coefficients=[0] * 4), "only one of the"),
         ("a.json", changed(image_size=[640]), r"image_size is \[640\]"),
-        ("a.json", changed(image_size=[640, 0]), "whole pixels"),
-        ("a.json", json.dumps({"K": K, "distortion": [0.1]}), "distortion is not a key that is"),
+        ("a.json", changed(image_size=[640, 0]), "as integers"),
+        (
+            "a.json",
+            json.dumps({"K": K, "distortion": [0.1]}),
+            "distortion is an unknown key that may",
+        ),
     ],
 )
 def test_every_broken_file_gives_one_clear_message(
@@ -357,7 +361,7 @@ def test_every_broken_file_gives_one_clear_message(
 def test_what_looks_like_distortion_is_never_left_out(
     tmp_path: Path, content: dict[str, object], key: str, expected: str
 ) -> None:
-    words = rf": {key} is not a key that is known, and may .* in one list, called {expected}"
+    words = rf": {key} is an unknown key that may .* in one list, named {expected}"
     files.check_broken(opencv_file, tmp_path, json.dumps(content), words)
     text = "<opencv_storage>{}</opencv_storage>"
     parts = (f"<{name}>{flat(value)}</{name}>" for name, value in content.items())

@@ -160,7 +160,7 @@ def test_a_camera_that_cannot_be_that_of_its_image_is_named(tmp_path: Path, key:
     with pytest.raises(FileError) as caught:
         read_calibration(path, Request(which=far))
     assert caught.value.found.startswith(f"{path}, camera {far}, holds a principal point at (")
-    assert "far outside of the 80x60 image" in caught.value.found
+    assert "far outside the 80x60 image" in caught.value.found
 
 
 def test_a_camera_that_was_chosen_by_its_size_is_named(tmp_path: Path) -> None:

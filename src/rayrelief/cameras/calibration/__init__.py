@@ -1,4 +1,4 @@
-"""Cameras from files and to files: one module per format, told apart by what a file holds."""
+"""Cameras from files and to files: one module per format, recognised by the file's content."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def read_camera(
         Meshroom, Blender, BlenderProc, mrcal, DSINE, MoGe, a K.txt or K.npy, a camera.json of this
         library, or the ray of every pixel as .npy, .npz, .exr or .mat.
     height, width
-        Size of the image that the camera is for: checked, needed by formats that do not hold it,
-        and used to detect the order of a K.txt.
+        Size of the image: checked against the file, needed by formats that do not store it, and
+        used to detect the order of a K.txt.
     which
         Name of the camera in a file with several (COLMAP: its number; nerfstudio: the path of a
         frame, or the end of it).
     k_order
         Order of a K.txt or K.npy: ``"auto"``, ``"opencv"`` or ``"legacy"`` (older BiNI folders);
-        refused for other files, which have but one.
+        refused for other files, which have only one.
     """
     reading = read_calibration(path, Request(height, width, which, k_order))
     for note in reading.notes:
@@ -128,7 +128,7 @@ def _read_document(path: Path, request: Request) -> tuple[str, Reading]:
     reader = next((each for each in READERS if each.recognises(document)), None)
     if reader is None:
         raise FileError(
-            f"{path} is not a calibration that is known here",
+            f"{path} is not in a known calibration format",
             expected="one of: " + "; ".join(each.FORMAT for each in READERS),
             remedy="Check the file, or save the ray of every pixel as a .npy file",
         )
@@ -141,13 +141,13 @@ def _check_request(path: Path, form: str, reading: Reading, request: Request) ->
     if request.k_order != "auto" and form != k_txt.FORMAT:
         raise InputError(
             f"k_order={request.k_order!r} (--k-order) was given for {path}, which holds: {form}",
-            expected=f"a {k_txt.FORMAT}, which comes in two orders",
+            expected=f"a {k_txt.FORMAT}, the only format with two orders",
             remedy="Leave it out for this camera",
         )
     if request.which is not None and reading.name is None:
         raise InputError(
             f"which={request.which!r} (--which) was given for {path}, which holds: {form}",
-            expected="a file that can hold several cameras, by their names",
+            expected="a format that can hold several cameras, with names",
             remedy="Leave it out for this camera",
         )
 
@@ -191,7 +191,7 @@ def write_camera(
         .json keeps the parameters bit for bit; .npy and .npz keep the unit rays of any central
         camera, .exr in single precision.
     height, width
-        Size of the ray map; not needed for a camera that knows its resolution.
+        Size of the ray map; not needed for a camera with a resolution.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".json":
@@ -207,7 +207,7 @@ def unknown_suffix(
     known: tuple[str, ...],
     remedy: str = "Rename the file, or save the camera in one of these formats",
 ) -> FileError:
-    """Error for a file whose name does not tell a format that holds cameras."""
+    """Error for a file whose suffix is not that of a camera format."""
     return FileError(
         f"{path} has the suffix {path.suffix!r}" if path.suffix else f"{path} has no suffix",
         expected="one of " + ", ".join(known),

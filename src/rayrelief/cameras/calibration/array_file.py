@@ -62,7 +62,7 @@ def _read_calibration(path: Path, names: tuple[str, ...], request: Request) -> R
             f"{path} holds {'the arrays ' + shortened(names) if names else 'no array'}",
             expected="a camera matrix mtx (camera_matrix, K) with its dist (dist_coeffs, D), "
             f"{rays} of the shape (height, width, 3), or {x} and {y}",
-            remedy="Rename the arrays, or save alone what describes the camera",
+            remedy="Rename the arrays, or save only those that describe the camera",
         )
     return opencv_entries.read_entries(entries, request)
 

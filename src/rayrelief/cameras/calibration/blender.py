@@ -200,7 +200,9 @@ def _frame(entries: Entries) -> Frame:
     width, height = (_side(entries, key, percentage) for key in ("resolution_x", "resolution_y"))
     ratio = entries.positive("pixel_aspect_y", 1.0) / entries.positive("pixel_aspect_x", 1.0)
     if ratio == 0:
-        raise entries.error("pixel_aspect_y", "is nothing beside pixel_aspect_x", "a like number")
+        raise entries.error(
+            "pixel_aspect_y", "is too small next to pixel_aspect_x", "a similar number"
+        )
     fit = entries.text("sensor_fit", *FITS) if "sensor_fit" in entries else "AUTO"
     vertical = fit == "VERTICAL" or (fit == "AUTO" and height * ratio > width)
     return Frame(width, height, ratio, height * ratio if vertical else float(width))

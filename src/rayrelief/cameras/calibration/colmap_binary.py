@@ -43,8 +43,8 @@ def read(document: Document, request: Request) -> Reading:
     for index in range(count):
         record = _record(document, offset, f"camera {index + 1} of {count}")
         if record.name in cameras:
-            found = f"{record.where} stands twice"
-            raise document.error(found, expected="each number once")
+            found = f"{record.where} appears twice"
+            raise document.error(found, expected="each camera number once")
         cameras[record.name] = Candidate(
             partial(_read_camera, document, record), partial(_size, document, record)
         )

@@ -130,7 +130,7 @@ def _panorama(values: Sequence[str | float], size: tuple[int, int]) -> Equirecta
     if (width, height) != size:
         raise CameraError(
             f"a panorama of {width:g}x{height:g} pixels in an image of {size[0]}x{size[1]}",
-            expected="the same size twice",
+            expected="the same size for both",
             remedy="Write the camera again for the size of the image",
         )
     return Equirectangular.full(size[1], size[0])

@@ -44,7 +44,7 @@ def read(document: Document, request: Request) -> Reading:
         if not name.isdecimal() or len(rest) < 3:
             raise _error(document, number, f"is {line[:60]!r}", LINE)
         if name in cameras:
-            raise _error(document, number, f"repeats the camera {name}", "each number once")
+            raise _error(document, number, f"repeats the camera {name}", "each camera number once")
         where = f"line {number} (camera {name})"
         cameras[name] = Candidate(
             partial(_read_camera, document, where, rest), partial(_size, document, where, rest)
@@ -106,7 +106,7 @@ def _size(document: Document, where: str, words: list[str]) -> tuple[int, int]:
     width, height = words[1:3]
     if not all(re.fullmatch(r"0*[1-9][0-9]{0,8}", side) for side in (width, height)):
         found = f"{where} has the size {width} {height}"
-        raise document.error(found, expected="WIDTH and HEIGHT as positive whole numbers")
+        raise document.error(found, expected="WIDTH and HEIGHT as positive integers")
     return int(width), int(height)
 
 

@@ -79,7 +79,7 @@ class Entries:
         """Whatever stands under a key."""
         if key not in self:
             known = shortened(self.content) or "nothing"
-            raise self.error(key, "is missing", f"this key beside {known}")
+            raise self.error(key, "is missing", f"this key next to {known}")
         return self.content[key]
 
     def number(self, key: str, default: float | None = None) -> float:
@@ -96,10 +96,10 @@ class Entries:
         return number
 
     def integer(self, key: str) -> int:
-        """A positive whole number."""
+        """A positive integer."""
         number = self.number(key)
         if number < 1 or number != int(number):
-            raise self.error(key, f"is {number:g}", "a positive whole number")
+            raise self.error(key, f"is {number:g}", "a positive integer")
         return int(number)
 
     def size(self, width: str, height: str) -> tuple[int, int]:
@@ -120,7 +120,7 @@ class Entries:
         """A text, one of ``choices`` (any without)."""
         value = self.value(key)
         if not isinstance(value, str):
-            raise self.error(key, f"is {_short(value)}", "a text")
+            raise self.error(key, f"is {_short(value)}", "a string")
         if choices and value not in choices:
             raise self.error(key, f"is {value!r}", "one of " + ", ".join(choices))
         return value

@@ -66,7 +66,7 @@ def read_matrix(path: Path, rows: Rows, request: Request, name: str = "K") -> Re
     K = parse_matrix(path, rows)
     if request.k_order == "auto" and bare(name) not in NAMES:
         camera, _ = choose_order(path, K, request.height, request.width, "opencv")
-        how = f"read in OpenCV order, as one that is called {name}"
+        how = f"read in OpenCV order, as always for a matrix named {name}"
         return Reading(camera, (note(path, camera, how, other="legacy"),))
     return Reading(*choose_order(path, K, request.height, request.width, request.k_order))
 
@@ -74,7 +74,7 @@ def read_matrix(path: Path, rows: Rows, request: Request, name: str = "K") -> Re
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write the matrix of a pinhole in OpenCV order; numbers read back bit for bit."""
     if type(camera) is not Pinhole:
-        expected = "a Pinhole, for a file that holds nothing but a 3x3 camera matrix"
+        expected = "a Pinhole, for a file that holds only a 3x3 camera matrix"
         raise does_not_fit(path, camera, expected)
     rows = ((camera.fx, camera.skew, camera.cx), (0.0, camera.fy, camera.cy), (0.0, 0.0, 1.0))
     text = "\n".join(" ".join(repr(float(number)) for number in row) for row in rows)
@@ -116,12 +116,12 @@ def choose_order(
     )
     near, far = sorted((from_centre, from_centre_legacy))
     if far < CLEARLY_CLOSER * near or far - near < CLEAR_FRACTION * max(height, width):
-        how = f"read in OpenCV order, which is assumed: {evidence}, which decides nothing"
+        how = f"read in OpenCV order (assumed): {evidence}, too similar to decide"
         return opencv, (note(path, opencv, how, other="legacy"),)
     if from_centre < from_centre_legacy:
-        how = f"read in OpenCV order, which was detected: {evidence}"
+        how = f"read in OpenCV order (detected): {evidence}"
         return opencv, (note(path, opencv, how, other="legacy"),)
-    how = f"read in the old BiNI order (rows first, row axis up), which was detected: {evidence}"
+    how = f"read in the old BiNI order (detected; rows first, row axis up): {evidence}"
     return legacy, (note(path, legacy, how, other="opencv"),)
 
 
@@ -142,7 +142,7 @@ def parse_matrix(path: Path, rows: Rows) -> FloatArray:
     if fx * fy == skew * below:
         raise not_a_camera(path, f"a singular matrix, {describe(K)}")
     if fx <= 0 or fy <= 0:
-        raise not_a_camera(path, f"the focal lengths {fx:g} and {fy:g}, not positive")
+        raise not_a_camera(path, f"focal lengths that are not positive, {fx:g} and {fy:g}")
     if below != 0:
         raise not_a_camera(path, f"the number {below:g} below the diagonal")
     return K

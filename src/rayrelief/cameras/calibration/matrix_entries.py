@@ -71,7 +71,7 @@ def read_size(entries: Entries, key: str) -> tuple[int, int]:
     numbers = read_vector(entries, key)
     if len(numbers) != 2 or any(number < 1 or number != int(number) for number in numbers):
         found = ", ".join(f"{number:g}" for number in numbers)
-        raise entries.error(key, f"is [{found}]", "[width, height] in whole pixels")
+        raise entries.error(key, f"is [{found}]", "[width, height] in pixels, as integers")
     return int(numbers[0]), int(numbers[1])
 
 

@@ -67,7 +67,7 @@ MILLIMETRES_SINCE: Version = (1, 2, 2)
 PIXEL_RATIO_SINCE: Version = (1, 2, 5)
 
 NOTE = "principal point from (width / 2, height / 2), pixel centres at integers as in AliceVision"
-CIRCLE_NOTE = "the fisheye circle of the file was not applied: pixels outside of it have rays too"
+CIRCLE_NOTE = "the fisheye circle of the file was not applied: pixels outside it have rays too"
 OTHER_WAY = "Export undistorted images, or give the rays of this camera as a ray map (.npy)"
 
 
@@ -92,7 +92,7 @@ def read(document: Document, request: Request) -> Reading:
         each = Entries(document.path, intrinsic, f"{where}.")
         name = str(each.value("intrinsicId"))
         if name in cameras:
-            raise each.error("intrinsicId", f"{name} stands twice", "each one once")
+            raise each.error("intrinsicId", f"{name} appears twice", "each one once")
         cameras[name] = Candidate(partial(_read_camera, each, version), partial(_size, each))
     return choose(document.path, cameras, request)
 

@@ -44,10 +44,10 @@ KNOWN = {"projection", "date", "resolution", "width", "height", "f", *OFFSETS, *
 EXPORTED = "calibration"  # name of the only camera of such a file
 NOTE = "principal point from the image centre, pixel centres from .5: cx + width / 2 - 0.5"
 SWAPPED = "P1 and P2 are OpenCV's p2 and p1"
-GROWING = "P3 and P4 taken for the factor 1 + P3 r^2 + P4 r^4 of P1 and P2"
-IDLE = "P3 and P4 are of no effect: P1 and P2, which they multiply, are 0"
-OLD_NAME = "the type fisheye taken for equidistant, the only one before Metashape 2.3"
-ON_CYLINDER = "cylindrical taken for azimuth and height on a unit cylinder, both times f"
+GROWING = "P3 and P4 read as the factor 1 + P3 r^2 + P4 r^4 of P1 and P2"
+IDLE = "P3 and P4 have no effect: P1 and P2, which they multiply, are 0"
+OLD_NAME = "the type fisheye read as equidistant, the only one before Metashape 2.3"
+ON_CYLINDER = "cylindrical read as azimuth and height on a unit cylinder, both multiplied by f"
 OTHER_WAY = "Undistort the images in Metashape, or give the rays of this camera as a ray map (.npy)"
 
 
@@ -65,7 +65,7 @@ def read(document: Document, request: Request) -> Reading:
     cameras: dict[str, Candidate] = {}
     for name, entries in _calibrations(document):
         if name in cameras:
-            raise document.error(f"the sensor {name} stands twice", expected="each id once")
+            raise document.error(f"the sensor {name} appears twice", expected="each id once")
         cameras[name] = Candidate(partial(_read_camera, entries, name), partial(_size, entries))
     if not cameras:
         raise document.error(
@@ -128,7 +128,7 @@ def _read_camera(entries: Entries, name: str) -> Reading:
     unknown = [tag for tag in entries.content if tag not in KNOWN]
     if unknown:
         expected = "only " + ", ".join(sorted(KNOWN - {"date"}))
-        raise entries.error(unknown[0], "is not known here", expected, OTHER_WAY)
+        raise entries.error(unknown[0], "is not a known entry", expected, OTHER_WAY)
     with naming_file(entries.path, "" if name == EXPORTED else f"sensor {name}"):
         camera = _camera(entries)
     return Reading(camera, (NOTE, *_assumptions(entries, camera)))
@@ -190,7 +190,7 @@ def _panorama(
     for key in (*OFFSETS, *RADIAL, *DECENTRING):
         value = entries.number(key, 0.0)
         if value != 0:
-            expected = f"0: no camera here has this term of Metashape's {kind} model"
+            expected = f"0: this term of Metashape's {kind} model is not supported"
             raise entries.error(key, f"is {value:g}", expected, OTHER_WAY)
     if kind == "spherical" and "f" not in entries:
         if size[0] != 2 * size[1]:

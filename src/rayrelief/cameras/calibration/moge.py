@@ -26,7 +26,7 @@ def read(document: Document, request: Request) -> Reading:
     """Pinhole of an image whose size has to be given."""
     if request.size is None:
         raise document.error(
-            "the intrinsics are in units of the image, whose size is not known",
+            "the intrinsics are relative to the image size, which is not known",
             expected="the size of the image",
             remedy=GIVE_SIZE,
         )
@@ -61,7 +61,7 @@ def _check_angles(entries: Entries, focal_lengths: dict[str, float]) -> None:
         other = _from_angle(entries, key)
         if abs(other - focal_length) > SAME * abs(focal_length):
             found = f"is that of a focal length of {other:g}, and intrinsics has {focal_length:g}"
-            raise entries.error(key, found, "the same field of view twice")
+            raise entries.error(key, found, "the same field of view in both")
 
 
 def _from_matrix(entries: Entries) -> tuple[float, float, float, float]:

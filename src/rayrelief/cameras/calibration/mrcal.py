@@ -41,7 +41,7 @@ CAHVORE = re.compile(r"LENSMODEL_CAHVORE(?:_linearity=(?P<linearity>\S+))?")
 MODEL_KEYS = ("lensmodel", "lens_model", "distortion_model")  # the last two in older files
 LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.BinOp)
 DICTIONARY = "a dictionary { 'lensmodel': ..., 'intrinsics': [...], 'imagersize': [...] }"
-NOT_JOINED = "rows go all around, but the first and the last one are not joined"
+NOT_JOINED = "the rows cover a full turn, but the first and the last row are not joined"
 FIT = "Fit another model with mrcal-convert-lensmodel"
 AS_RAYS = (
     f"{FIT}, or save the rays of all pixels: "
@@ -109,7 +109,7 @@ def _cahvore(
             raise entries.error(key, f"has linearity={linearity}", "a finite number")
     if any(numbers[-3:]):
         moves = ", ".join(f"{number:g}" for number in numbers[-3:])
-        expected = "e0, e1, e2 = 0: else the rays do not leave one point"
+        expected = "e0, e1, e2 = 0: otherwise the rays do not meet in one point"
         raise entries.error("intrinsics", f"has e0, e1, e2 = {moves}", expected, FIT)
     return _cahvor(numbers[:-3], chosen, size)
 
@@ -125,15 +125,15 @@ def _parse(document: Document) -> dict[str, Any]:
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         where = f" (line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
         raise document.error(
-            f"is not a dictionary in the syntax of Python{where}", expected=DICTIONARY
+            f"is not a dictionary in Python syntax{where}", expected=DICTIONARY
         ) from error
     if not isinstance(tree, ast.Dict):
-        raise document.error("holds something else than a dictionary", expected=DICTIONARY)
+        raise document.error("is not a dictionary", expected=DICTIONARY)
     content: dict[str, Any] = {}
     for key, value in zip(tree.keys, tree.values, strict=True):
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             raise document.error(
-                f"line {value.lineno} has a key that is no text", expected=DICTIONARY
+                f"line {value.lineno} has a key that is not a string", expected=DICTIONARY
             )
         try:
             content[key.value] = ast.literal_eval(value)
@@ -143,7 +143,7 @@ def _parse(document: Document) -> dict[str, Any]:
             text = " ".join((ast.get_source_segment(source, culprit) or "").split())
             raise document.error(
                 f"line {culprit.lineno}: {key.value} holds {text[:60]!r}",
-                expected="nothing but finite numbers, texts, and lists of them",
+                expected="only finite numbers, strings, and lists of them",
             ) from error
     return content
 

@@ -126,7 +126,7 @@ def _read_frames(top: Entries, frames: list[Entries], request: Request) -> Readi
     first = _read_frame(_merged(top, frames[0]), request)
     for frame in frames[1:]:
         if _read_frame(_merged(top, frame), request).camera != first.camera:
-            found = f"{frame.content.get('file_path')!r} stands twice, with two cameras"
+            found = f"{frame.content.get('file_path')!r} appears twice, with two cameras"
             raise frame.error("file_path", found, "one camera for each file")
     return first
 
@@ -195,12 +195,12 @@ def _lens(entries: Entries, size: tuple[int, int] | None) -> tuple[dict[str, flo
             numbers[key] = to_integer_centres(entries.value(key))
         return numbers, ""
     if size is None:
-        expected = "the image size beside an angle: w and h in the file, or from outside"
+        expected = "the image size, which an angle needs: w and h in the file, or given with it"
         raise entries.error("w", "is missing", expected, GIVE_SIZE)
     fx = _focal_length(entries, "camera_angle_x", size[0])
     square = "camera_angle_y" not in entries
     fy = fx if square else _focal_length(entries, "camera_angle_y", size[1])
-    note = "focal length from camera_angle_x" + (", pixels taken as square" if square else "")
+    note = "focal length from camera_angle_x" + (", pixels assumed to be square" if square else "")
     numbers = {"fx": fx, "fy": fy}
     for key, side in zip(("cx", "cy"), size, strict=True):
         entries.number(key, 0.0)

@@ -62,11 +62,11 @@ def _read_camera(entries: Entries, key: str, suffix: str) -> Reading:
     counts = (4,) if fisheye or xi_key else COUNTS
     if len(lens) not in counts:
         wanted = " or ".join(map(str, counts)) + " numbers"
-        beside = " beside xi" if xi_key else " for a fisheye" if fisheye else ""
+        beside = " with xi" if xi_key else " for a fisheye" if fisheye else ""
         name = lens_key or "distortion_coefficients"
         raise entries.error(name, f"holds {len(lens)} values", wanted + beside)
     if fisheye and xi_key:
-        raise entries.error(xi_key, "stands beside a fisheye model", "only one of the two")
+        raise entries.error(xi_key, "is given together with a fisheye model", "only one of the two")
     camera: Camera
     with naming_file(entries.path, key):
         if xi_key:
@@ -86,12 +86,12 @@ def _lens_notes(
 ) -> tuple[str, ...]:
     """What was assumed about the distortion."""
     if key is None:
-        return ("no distortion coefficients in the file: taken as a lens without distortion",)
+        return ("no distortion coefficients in the file: read as a lens without distortion",)
     if len(lens) != 4 or _find(entries, f"xi{suffix}"):
         return ()
     if _says_fisheye(entries):
-        return (f"{key} taken as k1, k2, k3, k4 of a fisheye lens, as the file says",)
-    return (f"{key} taken as k1, k2, p1, p2, since the file does not say that it is a fisheye",)
+        return (f"{key} read as k1, k2, k3, k4 of a fisheye lens, as the file says",)
+    return (f"{key} read as k1, k2, p1, p2, since the file does not say that it is a fisheye",)
 
 
 def _find_coefficients(entries: Entries, matrix_key: str, suffix: str) -> str | None:
@@ -103,7 +103,7 @@ def _find_coefficients(entries: Entries, matrix_key: str, suffix: str) -> str | 
         raise entries.error(
             f"distortion_coefficients{suffix}",
             "is missing",
-            f"it beside {matrix_key}",
+            f"this key next to {matrix_key}",
             "Add the coefficients, zeros for a lens without distortion",
         )
     return None
@@ -119,8 +119,8 @@ def _check_that_no_lens_is_left(entries: Entries, suffixes: set[str]) -> None:
         names = (found or f"distortion_coefficients{suffix}" for suffix, found in lists.items())
         raise entries.error(
             key,
-            "is not a key that is known, and may describe distortion",
-            "the coefficients of a lens in one list, called " + " or ".join(names),
+            "is an unknown key that may describe distortion",
+            "the coefficients of a lens in one list, named " + " or ".join(names),
             "Write OpenCV's coefficients there, and remove this key",
         )
 
@@ -149,8 +149,8 @@ def _says_fisheye(entries: Entries) -> bool:
             said[key] = _names_fisheye(entries, key)
     if len(set(said.values())) > 1:
         first, *others = (f"{key} = {entries.value(key)}" for key in said)
-        found = f"contradicts itself: {first} beside {', '.join(others)}"
-        raise entries.error("the model of the lens", found, "entries that say the same")
+        found = f"is contradictory: {first}, but {', '.join(others)}"
+        raise entries.error("the model of the lens", found, "entries that agree")
     return any(said.values())
 
 

@@ -49,7 +49,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
     writer = WRITERS.get(Path(path).suffix.lower())
     if writer is None:
         raise FileError(
-            f"{os.fspath(path)} is not named as a file of OpenCV",
+            f"{os.fspath(path)} does not have the suffix of an OpenCV file",
             expected="one of the suffixes " + ", ".join(WRITERS),
             remedy="Rename the file",
         )

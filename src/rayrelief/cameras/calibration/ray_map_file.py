@@ -108,7 +108,7 @@ def write(
         height = camera.resolution[1] if height is None else height
     if height is None or width is None:
         raise CameraError(
-            f"the camera to be written to {path} does not tell the size of its image",
+            f"the camera for {path} has no image size",
             expected="a height and a width",
             remedy="Pass height= and width= to write_camera",
         )

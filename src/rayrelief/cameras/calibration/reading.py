@@ -105,7 +105,7 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
         raise FileError(
             f"{path} holds {len(candidates)} cameras that differ: {shortened(candidates)}",
             expected="one camera, or the name of one of them",
-            remedy="Say which: read_camera(path, which=...), or --which on the command line",
+            remedy="Choose one: read_camera(path, which=...), or --which on the command line",
         )
     if len(fitting) == len(candidates):
         return reading

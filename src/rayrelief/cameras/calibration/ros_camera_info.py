@@ -57,7 +57,7 @@ def read(document: Document, request: Request) -> Reading:
     if not any(number for row in read_matrix(entries, matrix_key) for number in row):
         raise entries.error(
             matrix_key,
-            "is zero, by which ROS says that the camera was not calibrated",
+            "is zero, which in ROS means that the camera is not calibrated",
             "the matrix of a calibrated camera",
             "Calibrate the camera, or give fx,fy,cx,cy",
         )
@@ -119,9 +119,9 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
 def _read_model(entries: Entries, lens: list[float]) -> tuple[str, tuple[str, ...]]:
     """Name of the distortion model, and a note where ROS assumes one."""
     if "distortion_model" not in entries:
-        return "plumb_bob", ("no distortion_model in the file: plumb_bob, as ROS assumes it",)
+        return "plumb_bob", ("no distortion_model in the file: read as plumb_bob, as ROS does",)
     if entries.value("distortion_model") == "" and not any(lens):
-        return "plumb_bob", ("the distortion_model is empty: taken as a lens without distortion",)
+        return "plumb_bob", ("the distortion_model is empty: read as a lens without distortion",)
     return entries.text("distortion_model", *MODELS), ()
 
 
@@ -144,20 +144,18 @@ def _as_captured(
         columns, rows = width // across, height // down
         if columns == 0 or rows == 0:
             key = "binning_x" if columns == 0 else "binning_y"
-            raise entries.error(key, "leaves no pixel", f"less than {width}x{height}")
+            raise entries.error(key, "leaves no pixel", f"at most {width}x{height}")
         whole = camera.crop(0, 0, columns * across, rows * down)
         camera = whole.resize(columns, rows)
-        notes += (
-            f"scaled by the binning of {across}x{down} pixels, whose centre is the new one's",
-        )
+        notes += (f"scaled for binning: {across}x{down} pixels become one at their common centre",)
     return camera, notes
 
 
 def _whole(entries: Entries, key: str) -> int:
-    """A whole number from 0, which is also what a missing one means."""
+    """An integer >= 0; a missing one is 0."""
     number = entries.number(key, 0.0)
     if number < 0 or number != int(number):
-        raise entries.error(key, f"is {number:g}", "a whole number from 0")
+        raise entries.error(key, f"is {number:g}", "an integer >= 0")
     return int(number)
 
 

@@ -35,7 +35,7 @@ def does_not_fit(
 ) -> CameraError:
     """Error for a camera that a format cannot express."""
     return CameraError(
-        f"{with_article(camera)}{because} does not fit into {os.fspath(path)}",
+        f"{with_article(camera)}{because} cannot be stored in {os.fspath(path)}",
         expected=expected,
         remedy=remedy,
     )

@@ -1,7 +1,7 @@
 """Multigrid: conjugate gradients preconditioned by one V-cycle, matrix-free on the pixel graph.
 
 All components are solved side by side, each with its own steps. Sums are formed over fixed segments
-of nodes and added in order, so that any number of threads gives the same bits.
+of nodes and added in order, so any number of threads gives identical bits.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Multigrid:
     ----------
     rtol
         Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
-        component on its own.
+        component separately.
     max_steps
-        Limit of the cycles of one solve.
+        Largest number of cycles of one solve.
     """
 
     rtol: float = 3e-3

@@ -107,7 +107,7 @@ class Revolution:
         if not self._widest > 0:
             raise InputError(
                 f"a squared radius with the coefficients {self.squared_radius}",
-                expected="a polynomial that is somewhere positive below the height",
+                expected="a polynomial that is positive somewhere between 0 and the height",
                 remedy="Give the constant term first, and squared lengths",
             )
 
@@ -126,7 +126,7 @@ class Revolution:
         if not (len(heights) == len(radii) > 1 and heights[0] == 0 and rising):
             raise InputError(
                 f"a profile with the heights {heights} and the radii {radii}",
-                expected="two or more rising heights from 0, and as many radii",
+                expected="two or more increasing heights that start at 0, and as many radii",
                 remedy="Give one radius for each height",
             )
         fit = Polynomial.fit(heights, np.square(radii), len(heights) - 1)

@@ -195,7 +195,7 @@ class Steps:
         if len(self.depths) != len(self.edges) + 1 or not rising:
             raise InputError(
                 f"steps with the edges {self.edges} and the depths {self.depths}",
-                expected="rising edges, and one more depth than edges",
+                expected="increasing edges, and one more depth than edges",
                 remedy="Order the edges, and give a depth for each plateau",
             )
 
