@@ -22,6 +22,7 @@ ORDER = [
     "scene",
     "synthetic",
     "datasets",
+    "neighbourhood",
     "preprocess",
     "graph",
     "components",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,13 +12,12 @@ import numpy.typing as npt
 
 from rayrelief.conventions import AXIS_SIGNS, BoolArray, FloatArray
 from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.neighbourhood import PixelArray, average_neighbours
 
-PixelArray = npt.NDArray[np.int64]
 FacingAway = Literal["keep", "average", "drop"]
 
 WARN_FRACTION = 0.01  # facing away: more than this is worth a warning
 ERROR_FRACTION = 0.20  # and more than this is the wrong axes
-CANCELLED = 1e-6  # a sum of unit normals this short has no direction
 PIXELS_AT_A_TIME = 1 << 13  # pixels looked at together: their vectors stay in the cache
 
 
@@ -138,7 +136,7 @@ def prepare_normals(
         repair = repair | odd
     if repair.any():
         good = inside & ~away & ~repair
-        failed = _average_neighbours(unit, rays, good, repair, options.average_window // 2)
+        failed = average_neighbours(unit, rays, good, repair, options.average_window // 2)
         averaged = int(repair.sum()) - failed
         dropped += failed
         inside &= ~np.isnan(unit[..., 0])
@@ -241,61 +239,3 @@ def _is_outlier(incidence: FloatArray, inside: BoolArray, options: Preprocessing
         mean = total * window**2 / count
         odd: BoolArray = np.abs(size - mean) > options.outlier_ratio * mean  # type: ignore[operator]
     return odd
-
-
-def _average_neighbours(
-    unit: FloatArray, rays: FloatArray, good: BoolArray, repair: BoolArray, radius: int
-) -> int:
-    """Replace normals by the mean of good ones around, in place; NaN, counted, where that fails.
-
-    The window, of this radius at first, grows until the mean exists and faces the camera itself.
-    """
-    from scipy.ndimage import distance_transform_cdt
-
-    v, u = np.nonzero(repair)
-    unit[v, u] = np.nan
-    if not good.any():
-        return len(v)
-    height, width = good.shape
-    table = _SummedNormals(unit, good)
-    nearest = distance_transform_cdt(~good, metric="chessboard")[v, u]
-    radii = np.maximum(nearest, radius).astype(np.int64)  # smaller windows hold no good normal
-    whole = np.maximum(np.maximum(v, height - 1 - v), np.maximum(u, width - 1 - u))
-    while len(v):
-        mean = table.sums(v, u, radii)
-        length = np.linalg.norm(mean, axis=-1)
-        exists = length > CANCELLED  # opposite normals may cancel
-        mean[exists] /= length[exists, None]
-        solved = exists & (np.einsum("ij,ij->i", mean, rays[v, u]) < 0)
-        unit[v[solved], u[solved]] = mean[solved]
-        hopeless = ~solved & (radii >= whole)  # that was the whole image
-        left = ~(solved | hopeless)
-        v, u, radii, whole = v[left], u[left], radii[left] + 1, whole[left]
-    return int(np.count_nonzero(np.isnan(unit[repair, 0])))
-
-
-class _SummedNormals:
-    """Sums of unit normals over square windows, at a cost that does not depend on their size.
-
-    The normals are rounded to whole numbers, as fine as their sum over the image allows: tables of
-    whole numbers are exact, whatever the size of the image.
-    """
-
-    def __init__(self, unit: FloatArray, good: BoolArray) -> None:
-        height, width = good.shape
-        self.scale = 2.0 ** (62 - math.ceil(math.log2(good.size + 1)))
-        self.table = np.zeros((height + 1, width + 1, 3), dtype=np.int64)
-        inner = self.table[1:, 1:]
-        inner[good] = np.rint(unit[good] * self.scale)
-        np.cumsum(inner, axis=0, out=inner)
-        np.cumsum(inner, axis=1, out=inner)
-
-    def sums(self, v: PixelArray, u: PixelArray, radii: PixelArray) -> FloatArray:
-        """Sums (n, 3) over the windows of these radii around pixels, cut off at the border."""
-        height, width = self.table.shape[:2]
-        top, left = np.maximum(v - radii, 0), np.maximum(u - radii, 0)
-        bottom, right = np.minimum(v + radii + 1, height - 1), np.minimum(u + radii + 1, width - 1)
-        upper = self.table[top, right] - self.table[top, left]
-        lower = self.table[bottom, right] - self.table[bottom, left]
-        sums: FloatArray = (lower - upper) / self.scale
-        return sums
