@@ -70,8 +70,8 @@ def _aggregate(rows: Rows, blocks: int) -> Aggregates:
     _find_strongest(*rows.arrays, bounds, strongest)
     _find_strong(*rows.arrays, bounds, strongest, strong)
     _grow_around_roots(*rows.arrays, strong, bounds, label)
-    _attach(*rows.arrays, strong, bounds, label, attached)
-    _attach_lonely(*rows.arrays, strong, bounds, attached, label)
+    _attach(*rows.arrays, strong, bounds, label, attached, False)
+    _attach(*rows.arrays, strong, bounds, attached, label, True)
     _group_rest(*rows.arrays, strong, bounds, label)
     count = int(_number(bounds, label, np.empty_like(label), attached))
     return Aggregates(count, attached, strong)
@@ -140,8 +140,12 @@ def _attach(
     bounds: Any,
     label: Any,
     attached: Any,
+    lonely: bool,
 ) -> None:
-    """Free nodes join the aggregate of their strongest labelled neighbour by a strong edge."""
+    """Free nodes join the aggregate of their strongest labelled neighbour by a strong edge.
+
+    Lonely ones, which have no strong edge at all, join their strongest neighbour if it is labelled.
+    """
     size, total = len(label), len(column)
     for block in prange(len(bounds) - 1):
         for i in range(bounds[block], bounds[block + 1]):
@@ -149,41 +153,14 @@ def _attach(
             if label[i] != FREE:
                 continue
             first, end, step = entries(start, i, size, total)
-            largest = 0.0
+            largest, is_lonely = 0.0, True
             for e in range(first, end, step):
-                j = column[e]
-                if strong[e] and label[j] != FREE and conductance[e] > largest:
-                    largest = conductance[e]
-                    attached[i] = label[j]
-
-
-@njit(cache=True, parallel=True)
-def _attach_lonely(
-    start: Any,
-    column: Any,
-    conductance: Any,
-    strong: Any,
-    bounds: Any,
-    label: Any,
-    attached: Any,
-) -> None:
-    """Free nodes without a strong edge join their strongest neighbour, if that is labelled."""
-    size, total = len(label), len(column)
-    for block in prange(len(bounds) - 1):
-        for i in range(bounds[block], bounds[block + 1]):
-            attached[i] = label[i]
-            if label[i] != FREE:
-                continue
-            first, end, step = entries(start, i, size, total)
-            largest, lonely = 0.0, True
-            for e in range(first, end, step):
-                if strong[e]:
-                    lonely = False
-                    break
-                if conductance[e] > largest:
+                is_lonely &= not strong[e]
+                joins = lonely or (strong[e] and label[column[e]] != FREE)
+                if joins and conductance[e] > largest:
                     largest = conductance[e]
                     attached[i] = label[column[e]]
-            if not lonely:
+            if lonely and not is_lonely:
                 attached[i] = FREE
 
 
