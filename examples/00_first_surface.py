@@ -15,7 +15,7 @@ out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 # built-in ones also know their true depth. For files, see 02_real_normals.py.
 scene = rayrelief.synthetic.GALLERY["tori"](120, 160)
 
-# The first call ever compiles for about 20 s; later runs load what it compiled.
+# The first call ever compiles for 20 s to a minute; later runs load what it compiled.
 result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
 
 # Size, depth range, camera, method and how the run ended: five lines worth reading every time.

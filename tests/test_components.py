@@ -63,3 +63,33 @@ def test_tens_of_thousands_of_islands(connectivity):
         np.testing.assert_allclose(left + right, 0, atol=1e-12)
     else:
         np.testing.assert_allclose(image[mask], 0, atol=1e-12)
+
+
+@given(SEED, st.sampled_from([4, 8]), st.booleans())
+def test_what_is_anchored_stays_where_it_is(seed, connectivity, started):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(random_mask(rng, 12, 13, density=0.5), connectivity)
+    x, start = rng.normal(size=(2, graph.size))
+    anchored = rng.random(graph.component_count) < 0.5
+    begin = start if started else None
+    fixed, components = fix_constants(graph, x, begin, anchored)
+    free, _ = fix_constants(graph, x, begin)
+    held = anchored[graph.component_of_node]
+    np.testing.assert_array_equal(fixed[held], x[held])
+    np.testing.assert_array_equal(fixed[~held], free[~held])
+    assert components.free == np.count_nonzero(~anchored)
+
+
+@given(SEED, st.floats(0.4, 1.0))
+def test_the_other_colour_follows_the_one_that_is_anchored(seed, density):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(random_mask(rng, 10, 11, density=density), "diagonal")
+    x = rng.normal(size=graph.component_count)[graph.component_of_node]
+    anchored = np.zeros(graph.component_count, dtype=bool)
+    anchored[rng.integers(graph.component_count)] = True
+    fixed, components = fix_constants(graph, x, None, anchored)
+    held = anchored[graph.component_of_node]
+    group = components.labels.flat[graph.pixels] == components.labels.flat[graph.pixels[held][0]]
+    np.testing.assert_allclose(fixed[group], x[held][0], atol=1e-12)
+    np.testing.assert_allclose(fixed[~group], 0, atol=1e-12)
+    assert components.free == components.count - 1

@@ -80,6 +80,38 @@ def test_a_backend(page):
     np.testing.assert_allclose(energies[0], energies[1], rtol=1e-3, atol=1e-9)
 
 
+def test_anchors_hold_with_a_backend_of_somebody_else(page):
+    method = page.AtDepth(pixel=(30, 40), depth=1250.0)
+    result = rayrelief.integrate(
+        page.scene.normals, page.scene.camera, method=method, backend=page.Plain()
+    )
+    np.testing.assert_allclose(result.depth, page.metric.depth, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        (None, "Returns returned NoneType"),
+        ({"segments": np.zeros(3, np.int32)}, r"segments of the shape \(3,\)"),
+        ({"cuts": np.zeros((4, 3), bool)}, r"cuts of the shape \(4, 3\)"),
+    ],
+)
+def test_what_does_not_fit_the_graph_is_refused(page, returned, words):
+    class Returns:
+        def solve(self, problem, backend, callback=None):
+            x = np.zeros(problem.graph.size)
+            return None if returned is None else rayrelief.Solution(x, **returned)
+
+    with pytest.raises(InputError, match=words):
+        rayrelief.integrate(page.scene.normals, page.scene.camera, method=Returns())
+
+
+@pytest.mark.parametrize("backend", ["cpu", rayrelief.backends.CPU])
+def test_what_is_no_backend_is_refused(page, backend):
+    with pytest.raises(InputError, match="the backend is"):
+        rayrelief.integrate(page.scene.normals, page.scene.camera, backend=backend)
+
+
 def test_a_solution_of_another_size_is_refused(page):
     class Wrong:
         def solve(self, problem, backend, callback=None):
@@ -92,3 +124,5 @@ def test_a_solution_of_another_size_is_refused(page):
 def test_what_a_method_does_not_compute_is_not_shown(page):
     with pytest.raises(InputError, match="Facets has no activation"):
         _ = page.result.activation
+    with pytest.raises(InputError, match="RayPlane has no segments"):
+        _ = page.slow.segments

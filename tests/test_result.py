@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rayrelief
 from rayrelief import RayPlane, integrate
 from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.edge_maps import EdgeMaps
+from rayrelief.errors import InputError
 from rayrelief.formulation import edge_equations
 from rayrelief.io.meshes import write_mesh
 from rayrelief.synthetic import GALLERY
@@ -94,6 +96,24 @@ def test_active_jumps_hold_a_known_step_and_nothing_else(step):
     np.testing.assert_allclose(jumps[marked], np.median(step.depth[:, 8:]) / 2, rtol=1e-2)
 
 
+def test_cuts_are_where_the_activation_is_above_one_half(step):
+    active = step.activation.values > 0.5
+    exists = np.isfinite(step.activation.values)
+    np.testing.assert_array_equal(step.cuts.values[exists] == 1, active[exists])
+    assert active.any()
+
+
+@pytest.mark.parametrize("min_jump", [-1.0, float("nan")])
+def test_a_rule_of_cuts_that_makes_no_sense_is_refused(step, min_jump):
+    with pytest.raises(InputError, match="min_jump"):
+        step.mesh(min_jump=min_jump)
+
+
+def test_a_mesh_is_made_once_for_each_rule(step):
+    assert step.mesh() is step.mesh()
+    assert step.mesh(min_jump=3.0) is not step.mesh()
+
+
 def test_a_plane_has_no_jumps():
     result = integrate(flat(12, 12), Orthographic(), method=RayPlane(max_iterations=3))
     assert (result.active_jumps() == 0).all()
@@ -144,3 +164,26 @@ def test_a_view_needs_less_memory_than_the_result_holds(tmp_path, large, view):
     finally:
         tracemalloc.stop()
     assert peak / large.depth.size < 160, "bytes per pixel beyond the result"
+
+
+class Told:
+    """A method that returns its start and decides nothing."""
+
+    def solve(self, problem, backend, callback=None):
+        return rayrelief.Solution(problem.start)
+
+
+def test_where_a_method_decides_nothing_the_size_of_a_jump_does():
+    depth = np.where(np.arange(20) < 8, 1.0, 2.0) * np.ones((20, 1))
+    result = integrate(flat(20, 20), Pinhole(20.0, 20.0, 9.5, 9.5), start=depth, method=Told())
+    marked = np.zeros((20, 20), dtype=bool)
+    marked[:, 7] = True
+    np.testing.assert_array_equal(result.active_jumps() > 0, marked)
+    assert len(result.mesh().faces) == 2 * 19 * 18, "one column of blocks is cut"
+
+
+def test_a_result_is_evidence():
+    result = integrate(flat(5, 6), Orthographic(), method=RayPlane(max_iterations=1))
+    mesh = result.mesh()
+    arrays = (result.depth, mesh.vertices, mesh.faces, result.weights.values, result.input_normals)
+    assert not any(array.flags.writeable for array in arrays)

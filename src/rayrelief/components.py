@@ -24,10 +24,13 @@ class Components:
         (H, W) component of each pixel, the largest is 0; -1 outside.
     sizes
         Number of pixels of each component.
+    free
+        How many of them have a scale (a shift) that nothing determines; the others are anchored.
     """
 
     labels: Labels
     sizes: tuple[int, ...]
+    free: int
 
     @property
     def count(self) -> int:
@@ -52,18 +55,22 @@ def fix_constants(
     interleave like those of a chessboard: they are aligned by the median difference of 4-neighbours
     and count as one component.
     """
-    held = anchored is not None and bool(anchored.any())
-    if held or any(0 in step for step in graph.steps):
-        labels = graph.component_of_node
-    else:
-        labels, x = _aligned_colours(graph, x)
-    fixed = x - _medians(x, labels)[labels]
+    straight = any(0 in step for step in graph.steps)
+    labels, aligned = (graph.component_of_node, x) if straight else _aligned_colours(graph, x)
+    fixed = aligned - _medians(aligned, labels)[labels]
     if start is not None:
         fixed += _medians(start, labels)[labels]
-    if held:
-        fixed = np.where(anchored[labels], x, fixed)  # type: ignore[index]
     sizes = np.bincount(labels)
-    return fixed, Components(graph.scatter(labels, fill=-1), tuple(sizes.tolist()))
+    held = np.zeros(len(sizes), dtype=np.bool_)
+    if anchored is not None and anchored.any():
+        nodes = anchored[graph.component_of_node]
+        held[labels[nodes]] = True
+        # A group that was aligned follows the first of its components that is held.
+        first = np.zeros(len(sizes))
+        first[labels[nodes][::-1]] = (x - aligned)[nodes][::-1]
+        fixed = np.where(nodes, x, np.where(held[labels], aligned + first[labels], fixed))
+    free = int(np.count_nonzero(~held))
+    return fixed, Components(graph.scatter(labels, fill=-1), tuple(sizes.tolist()), free)
 
 
 def _medians(values: FloatArray, labels: Labels) -> FloatArray:

@@ -38,6 +38,7 @@ class EdgeMaps:
             for d, image in enumerate(images):
                 exists = graph.neighbours[d, nodes] != here
                 image[graph.pixels[nodes][exists]] = values[d, nodes][exists]
+        maps.flags.writeable = False
         return cls(graph.steps, maps)
 
     def towards(self, du: int, dv: int) -> FloatArray:

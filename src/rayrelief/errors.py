@@ -69,7 +69,7 @@ class Outcome(Enum):
     STOPPED = ("stopped by the callback", "")
     ITERATION_LIMIT = (
         "not converged: the surface still moved at the iteration limit",
-        "increase max_iterations",
+        "increase max_iterations (--max-iterations)",
     )
     SOLVER_LIMIT = (
         "not converged: the inner solver reached its step limit before its tolerance",

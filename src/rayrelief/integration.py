@@ -92,6 +92,12 @@ def integrate(
             remedy="Leave it out, or return True from it to stop",
         )
     backend = CPU() if backend is None else backend
+    if isinstance(backend, type) or not isinstance(backend, Backend):
+        raise InputError(
+            f"the backend is {backend!r}",
+            expected="one of rayrelief.backends such as CPU(), or an object with compute()",
+            remedy="Leave it out for all cores of this machine",
+        )
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
     if memory_check:
@@ -99,12 +105,7 @@ def integrate(
     problem = assemble(array, camera, mask=inside, start=start, method=method)
     del array, inside
     solution = method.solve(problem, backend, callback)
-    if np.shape(solution.x) != (problem.graph.size,):
-        raise InputError(
-            f"the method {type(method).__name__} returned x of the shape {np.shape(solution.x)}",
-            expected=f"{(problem.graph.size,)}, one value for each node of the problem's graph",
-            remedy="See docs/write_your_own.md",
-        )
+    _check_solution(solution, problem, method)
     x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
     solution = replace(solution, x=x)
     depth = problem.depth(x)
@@ -126,6 +127,27 @@ def integrate(
     return result
 
 
+def _check_solution(solution: object, problem: Problem, method: Method) -> None:
+    """Raise InputError unless all that a method returned fits the graph of its problem."""
+    name, edges = type(method).__name__, problem.graph.neighbours.shape
+    if not isinstance(solution, Solution):
+        raise InputError(
+            f"solve of the method {name} returned {type(solution).__name__}",
+            expected="a rayrelief.Solution",
+            remedy="See docs/write_your_own.md",
+        )
+    expected = {"x": edges[1:], "segments": edges[1:]}
+    expected |= dict.fromkeys(("cuts", "weights", "activation"), edges)
+    for field, shape in expected.items():
+        value = getattr(solution, field)
+        if np.shape(value) != shape and not (value is None and field != "x"):
+            raise InputError(
+                f"the method {name} returned {field} of the shape {np.shape(value)}",
+                expected=f"{shape}, for the {edges[1]:,} nodes of the problem's graph",
+                remedy="See docs/write_your_own.md",
+            )
+
+
 def _read_only(array: FloatArray) -> FloatArray:
     """Make an array of the result read-only: to change it, take a copy."""
     array.flags.writeable = False
@@ -139,8 +161,7 @@ def _notes(problem: Problem, components: Components, solution: Solution) -> tupl
             f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "
             "continuous surface has their normals"
         )
-    held = 0 if solution.anchored is None else int(solution.anchored.sum())
-    free = components.count - held
+    free = components.free
     if free > 1:
         constant = "scale" if problem.view.camera.central else "shift"
         notes.append(

@@ -86,7 +86,10 @@ class PreprocessReport:
                 "{} pixels have no normal (NaN, infinite or zero) and were excluded",
             ),
             (self.without_ray, "{} pixels have no ray in this camera and were excluded"),
-            (self.facing_away, "{} normals face away from the camera (see facing_away)"),
+            (
+                self.facing_away,
+                "{} normals face away from the camera (see facing_away, --facing-away)",
+            ),
             (self.outliers, "{} normals differ from their neighbourhood (outlier_ratio)"),
             (self.averaged, "{} normals were replaced by the mean of their neighbours"),
             (self.dropped, "{} pixels were excluded because of their normals"),
@@ -204,12 +207,13 @@ def _judge_facing_away(
         raise InputError(
             found,
             expected="less than 1 %",
-            remedy=f"{likely}. To continue anyway, set facing_away to 'keep', 'average' or 'drop'",
+            remedy=f"{likely}. To continue anyway, set facing_away (--facing-away) to 'keep', "
+            "'average' or 'drop'",
         )
     if options.facing_away is None:
         warnings.warn(
-            f"{found}; expected less than 1 %. Check the convention, or set facing_away to "
-            "'average' or 'drop'.",
+            f"{found}; expected less than 1 %. Check the convention, or set facing_away "
+            "(--facing-away) to 'average' or 'drop'.",
             IntegrationWarning,
             stacklevel=5,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,21 +19,37 @@ from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 
+EquationsFor = Callable[[PixelGraph, FloatArray, View], EdgeEquations]
+
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """Values that some pixels are pulled to.
+    """Values that some pixels are held to.
 
     Attributes
     ----------
     values
-        (N,) of the unknown, all finite; those with weight 0 have no effect.
+        (N,) of the unknown; those of weight 0 do not count.
     weights
-        (N,) how strongly, >= 0, in the unit of squared gammas: compared with an edge of weight 1.
+        (N,) how strongly, >= 0, relative to the squared gamma of an edge of weight 1.
     """
 
     values: FloatArray
     weights: SingleArray
+
+    def __post_init__(self) -> None:
+        values, weights = np.asarray(self.values, np.float64), np.asarray(self.weights, np.float32)
+        held = weights > 0
+        usable = values.shape == weights.shape and bool(np.all(held | (weights == 0)))
+        if not (usable and np.isfinite(weights).all() and np.isfinite(values[held]).all()):
+            raise InputError(
+                f"anchors have values of the shape {values.shape} and weights of the shape "
+                f"{weights.shape}, or some that are not finite or negative",
+                expected="one weight >= 0 for each node, and a finite value where it is above 0",
+                remedy="Give weight 0 to pixels without a value",
+            )
+        object.__setattr__(self, "values", np.where(held, values, 0.0))
+        object.__setattr__(self, "weights", weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +72,8 @@ class Problem:
         (N,) first iterate, or None.
     anchors
         Values that some pixels are pulled to, or None.
-    method
-        Method whose equations these are.
+    equations_for
+        Makes the equations of a graph, normals (H, W, 3) and a view.
     """
 
     view: View
@@ -66,7 +83,7 @@ class Problem:
     preprocessing: PreprocessReport
     start: FloatArray | None = None
     anchors: Anchors | None = None
-    method: object = None
+    equations_for: EquationsFor = two_plane_equations
 
     @property
     def graph(self) -> PixelGraph:
@@ -93,7 +110,7 @@ class Problem:
         """Return the same problem with another connectivity, without start and anchors."""
         inside = self.graph.scatter(np.ones(self.graph.size, dtype=np.bool_), fill=False)
         graph = pixel_graph(inside, connectivity, wraps=self.view.wraps)
-        equations = _equations_of(self.method)(graph, self.normals, self.view)
+        equations = self.equations_for(graph, self.normals, self.view)
         return replace(self, equations=equations, start=None, anchors=None)
 
 
@@ -123,16 +140,13 @@ def assemble(
     options = getattr(method, "preprocessing", None) or Preprocessing()
     unit, inside, report = prepare_normals(array, inside, view.rays, options)
     graph = pixel_graph(inside, getattr(method, "connectivity", 4), wraps=view.wraps)
-    equations = _equations_of(method)(graph, unit, view)
+    equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
+    equations = equations_for(graph, unit, view)
     kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
     if array.dtype.itemsize <= 4:
         unit = unit.astype(np.float32)  # no less precise than what was given
-    problem = Problem(view, kind, unit, equations, report, method=method)
+    problem = Problem(view, kind, unit, equations, report, equations_for=equations_for)
     return problem if start is None else replace(problem, start=_first_iterate(problem, start))
-
-
-def _equations_of(method: object) -> Any:
-    return getattr(method, "equations", two_plane_equations)
 
 
 def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:

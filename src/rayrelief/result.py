@@ -13,7 +13,7 @@ from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
 from rayrelief.errors import InputError, Status
-from rayrelief.graph import PixelGraph
+from rayrelief.graph import PixelGraph, Scalar
 from rayrelief.jumps import both_ways, jump_sizes, relative_jumps
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Iteration, Method, Solution
@@ -64,7 +64,9 @@ class Integration:
     @property
     def input_normals(self) -> FloatArray:
         """Unit normals (H, W, 3) that were integrated, as prepared; NaN outside."""
-        return self._problem.normals
+        normals = self._problem.normals.view()
+        normals.flags.writeable = False
+        return normals
 
     def points(self) -> FloatArray:
         """Points (H, W, 3) in the camera frame; NaN outside."""
@@ -97,11 +99,21 @@ class Integration:
             ... from both sides of an edge; False cuts if either side detects it, which leaves fewer
             strips across jumps and more holes.
         """
+        if not min_jump >= 0:
+            raise InputError(
+                f"min_jump is {min_jump!r}",
+                expected="a number >= 0, in pixel footprints",
+                remedy=f"Leave it out for {MIN_JUMP:g}",
+            )
         rule = min_jump, both
         if rule not in self._meshes:
             right, down = self._cuts(*rule)
             wraps = self._problem.view.wraps
-            self._meshes[rule] = grid_mesh(self.points(), self.mask, right, down, wraps=wraps)
+            mesh = grid_mesh(self.points(), self.mask, right, down, wraps=wraps)
+            for array in (mesh.vertices, mesh.faces, mesh.normals):
+                if array is not None:
+                    array.flags.writeable = False  # others get the same one
+            self._meshes[rule] = mesh
         return self._meshes[rule]
 
     def active_jumps(self) -> FloatArray:
@@ -123,20 +135,26 @@ class Integration:
         return graph.scatter(largest)
 
     @property
-    def segments(self) -> Labels | None:
-        """(H, W) label of the continuous part of each pixel, -1 outside; None if not computed."""
-        labels = self._solution.segments
-        return None if labels is None else self._problem.graph.scatter(labels, fill=-1)
+    def segments(self) -> Labels:
+        """(H, W) label of the continuous part of each pixel, -1 outside."""
+        labels = self._found("segments", self._solution.segments)
+        return self._problem.graph.scatter(labels, fill=-1)
+
+    @cached_property
+    def cuts(self) -> EdgeMaps:
+        """1 where the method found a discontinuity across a directed edge, 0 elsewhere."""
+        return EdgeMaps.of(self._problem.graph, self._found("cuts", self._solution.cuts))
 
     @cached_property
     def weights(self) -> EdgeMaps:
         """Final weight of every directed edge: small on a jump."""
-        return self._found("weights", self._solution.weights)
+        return EdgeMaps.of(self._problem.graph, self._found("weights", self._solution.weights))
 
     @cached_property
     def activation(self) -> EdgeMaps:
         """Final activation beta of every directed edge: 1 on a jump."""
-        return self._found("activation", self._solution.activation)
+        values = self._found("activation", self._solution.activation)
+        return EdgeMaps.of(self._problem.graph, values)
 
     @cached_property
     def jumps(self) -> EdgeMaps:
@@ -159,14 +177,15 @@ class Integration:
             )
         return EdgeMaps.of(problem.graph, relative_jumps(problem, problem.unknown(self.depth)))
 
-    def _found(self, name: str, values: npt.NDArray[np.float32] | None) -> EdgeMaps:
+    def _found(self, name: str, values: npt.NDArray[Scalar] | None) -> npt.NDArray[Scalar]:
+        """What the method found, or an InputError where it does not look for such a thing."""
         if values is None:
             raise InputError(
                 f"the method {type(self.method).__name__} has no {name}",
-                expected=f"a method that computes {name}, such as RayPlane",
+                expected=f"a method that computes {name}",
                 remedy="Use jumps, which every result has",
             )
-        return EdgeMaps.of(self._problem.graph, values)
+        return values
 
     def _sizes(self, problem: Problem) -> FloatArray:
         """Size of the jump across every directed edge (D, N) of a problem on the same pixels."""

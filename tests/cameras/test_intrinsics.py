@@ -29,8 +29,8 @@ def test_a_camera_of_the_image_turned_on_its_side_is_refused(
     assume(max(width, height) > 1.15 * min(width, height))
     assume(max(width, height) < 3.5 * min(width, height))  # further off it is far outside
     camera = middle(height, width, x, y)
-    words = rf"the middle of an image of {height}x{width}, for the {width}x{height} image .*turned"
-    with pytest.raises(CameraError, match=words):
+    facts = rf"{height}x{width}.*{width}x{height}"
+    with pytest.raises(CameraError, match=facts):
         check_against_image(camera, height, width)
     check_against_image(camera, width, height)
     check_against_image(replace(camera, size=(width, height)), height, width)

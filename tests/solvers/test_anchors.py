@@ -110,6 +110,22 @@ def test_no_anchor_is_too_weak_or_too_strong(solver, weight):
         np.testing.assert_allclose(solution.x, truth, atol=1e-4)
 
 
+@solvers
+@pytest.mark.parametrize(
+    ("conductance", "weight", "count", "level"),
+    [(1e-6, 1e9, 100, 1e3), (1e-3, 1e9, 1, 1e3), (1.0, 1e18, 1, 5.0), (1e6, 1e-3, 1, 5.0)],
+)
+def test_strength_is_relative_to_the_edges(solver, conductance, weight, count, level):
+    graph = pixel_graph(np.ones((20, 21), dtype=bool))
+    rng = np.random.default_rng(9)
+    anchors = anchors_at(rng.choice(graph.size, count, replace=False), weight, graph.size)
+    operator = Operator(graph, (conductance * graph.exists).astype(np.float32), anchors)
+    truth = level + rng.normal(size=graph.size)
+    solution = solver.prepare(operator).solve(operator @ truth, np.zeros(graph.size))
+    assert solution.converged
+    np.testing.assert_allclose(solution.x, truth, atol=1e-4)
+
+
 def cut_by_circles(side: int, weak: float) -> Operator:
     graph = pixel_graph(np.ones((side, side), dtype=bool))
     v, u = np.divmod(graph.pixels, side)

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
-from rayrelief.conventions import BoolArray, FloatArray
+import numpy as np
+
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.laws.base import Law
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import LinearSolution, Solver
 
 Vector = Any
 """Values at the nodes (N,) in the memory of a backend: an array of numpy, or of its own kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Final:
+    """The last iterate x (N,) and what a law says of its edges (D, N), as NumPy arrays."""
+
+    x: FloatArray
+    cuts: BoolArray
+    weights: SingleArray
+    activation: SingleArray | None
+
+    @classmethod
+    def of(cls, law: Law, equations: EdgeEquations, x: FloatArray) -> Final:
+        """Evaluate a law at x (N,)."""
+        terms = law.terms(equations, x)
+        weights, activation = terms.weights.astype(np.float32), terms.activation
+        decided = None if activation is None else activation.astype(np.float32)
+        return cls(x, law.cuts(terms), weights, decided)
 
 
 class Computation(Protocol):
@@ -40,11 +62,12 @@ class Computation(Protocol):
         """Store x in little memory, for later comparison."""
         ...
 
-    def values(self, x: Vector) -> FloatArray:
-        """Return x as a NumPy array."""
+    def finish(self, law: Law, x: Vector) -> Final:
+        """Release everything else, and return x with what the law decides about it."""
         ...
 
 
+@runtime_checkable
 class Backend(Protocol):
     """Where the computation runs.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
+from rayrelief.backends.base import Final
 from rayrelief.backends.change import relative_change, remembered
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
@@ -21,7 +22,7 @@ from rayrelief.solvers.base import LinearSolution, PreparedSolver, Solver, Updat
 from rayrelief.solvers.kernels import FUSED
 from rayrelief.threads import is_thread_count, kernel_threads
 
-NODES_PER_BLOCK = 512  # of a block
+NODES_PER_BLOCK = 512
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,10 @@ class CPUComputation:
         """Keep x in single precision."""
         return remembered(self._problem.graph, self.anchored, x)
 
-    def values(self, x: FloatArray) -> FloatArray:
-        """Return x itself."""
-        return x
+    def finish(self, law: Law, x: FloatArray) -> Final:
+        """Release operator and solver, and evaluate the law at x (N,)."""
+        del self.operator, self.rhs, self._prepared
+        return Final.of(law, self._problem.equations, x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +140,13 @@ class _Stored:
         flux: FloatArray,
     ) -> FloatArray:
         """See ``Bilateral.weigh``; the energy as one block."""
-        gamma, target = equations.gamma[pair].astype(np.float64), self.terms.target[pair]
-        conductance[:] = self.terms.weights[pair] * gamma**2
+        neighbours, gamma = equations.graph.neighbours[pair], equations.gamma[pair]
+        exists = neighbours != np.arange(x.size, dtype=np.uint32)
+        weights = np.where(exists, self.terms.weights[pair], 0.0)
+        target = np.where(exists, self.terms.target[pair], 0.0)
+        conductance[:] = weights * gamma.astype(np.float64) ** 2
         np.multiply(conductance, target, out=flux)
-        residual = x - x[equations.graph.neighbours[pair]] - target
-        return np.array([np.sum(conductance * residual**2)])
+        return np.array([np.sum(conductance * (x - x[neighbours] - target) ** 2)])
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)

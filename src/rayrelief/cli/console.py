@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rayrelief.methods.base import Iteration
 
 EXIT_FAILED = 1
+COMPILING = "compiling kernels: first run only, up to a minute"
 EXIT_INTERRUPTED = 130
 
 
@@ -83,14 +84,22 @@ def quiet_libraries() -> Iterator[None]:
 
 @contextmanager
 def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], None]]:
-    """Show a bar over the outer iterations on a terminal; elsewhere stay silent."""
+    """Show a bar over the outer iterations on a terminal; elsewhere only say what takes long."""
+    from rayrelief.backends.compilation import on_compilation
+
     if not sys.stderr.isatty():
-        yield lambda _: None
+        said: list[str] = []
+
+        def say_once() -> None:
+            if not said:
+                said.append(COMPILING)
+                say(f"note: {COMPILING}")
+
+        with on_compilation(say_once):
+            yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from rayrelief.backends.compilation import on_compilation
 
     columns = (
         TextColumn("{task.description}"),
@@ -107,7 +116,7 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], No
             bar.update(task, completed=iteration.number, state=state)
 
         def compiling() -> None:
-            bar.update(task, state="compiling kernels: first run only, up to a minute")
+            bar.update(task, state=COMPILING)
 
         with on_compilation(compiling):
             yield advance

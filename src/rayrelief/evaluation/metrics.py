@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -44,6 +44,12 @@ class DepthErrors:
 
 def aligned(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> FloatArray:
     """Depth (H, W) after one global scale or shift, the median over all pixels that have both."""
+    if alignment not in get_args(Alignment):
+        raise InputError(
+            f"the alignment is {alignment!r}",
+            expected="'scale' or 'shift'",
+            remedy="Use 'scale' for central cameras and 'shift' for orthographic ones",
+        )
     if depth.shape != truth.shape:
         raise InputError(
             f"the depth has the shape {depth.shape} and the truth {truth.shape}",

@@ -17,9 +17,7 @@ from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import IndexArray, PixelGraph
 
 COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
-NODES_AT_A_TIME = (
-    1 << 13
-)  # nodes whose edges are evaluated at a time: their vectors stay in the cache
+NODES_AT_A_TIME = 1 << 13  # whose edges are evaluated: their vectors stay in the cache
 
 Unknown = Literal["log-depth", "depth"]
 _Terms = TypeVar("_Terms", FloatArray, SingleArray)

@@ -109,9 +109,9 @@ class RayPlane(TwoPlanes):
     jumps
         Compute discontinuities (alpha and beta).
     activation_slope
-        q of the discontinuity activation.
+        q of the activation: how abruptly an edge becomes a discontinuity.
     activation_threshold
-        rho of the discontinuity activation.
+        rho of the activation: edges with a smaller weight count as discontinuities.
     weight_constant
         gamma in the weights: this constant times n . ray; the full gamma unless given.
     """
@@ -164,10 +164,10 @@ class BiNI(Reweighted):
     Attributes
     ----------
     sharpness
-        k of the bilateral weights.
+        k of the bilateral weights: the larger, the more readily an edge becomes a discontinuity.
     form
         How gamma is computed: from the rays, for any camera, or as printed in its paper, for a
-        Pinhole.
+        Pinhole; the same for an orthographic camera.
     """
 
     sharpness: float = 2.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from rayrelief.cameras.view import View
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.graph import STEPS, Connectivity, PixelGraph
 from rayrelief.laws.base import Law
 from rayrelief.methods.base import Callback, Iteration, Solution
-from rayrelief.methods.stopping import Watch
+from rayrelief.methods.stopping import StoppingRule, Watch
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import Solver, is_count
@@ -85,8 +86,8 @@ class Reweighted:
         raise NotImplementedError
 
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
-        """Equations of all edges, for normals (H, W, 3) seen through a view."""
-        raise NotImplementedError
+        """Equations of all edges, for normals (H, W, 3) seen through a view: the paper's."""
+        return two_plane_equations(graph, normals, view)
 
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
@@ -117,6 +118,7 @@ def iterate(
     *,
     max_iterations: int,
     tolerance: float | None = None,
+    rule: StoppingRule | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Alternate between the weights of a law and the surface that solves the weighted equations.
@@ -125,16 +127,15 @@ def iterate(
     iterate, or the one before it if the stopping rule (docs/stopping.md) prefers that. With a
     ``tolerance`` of None all iterations are run.
     """
-    if problem.graph.component_count == problem.graph.size and problem.anchors is None:
-        nothing = Solution(np.zeros(problem.graph.size), Outcome.NO_EQUATIONS)
-        return _with_decisions(problem, law, nothing)
     history: list[Iteration] = []
     unfinished = 0  # inner solves that reached their limit; only the last decides the outcome
     outcome: Outcome | None = None
+    if problem.graph.component_count == problem.graph.size and problem.anchors is None:
+        outcome, max_iterations = Outcome.NO_EQUATIONS, 0
     with backend.compute(problem, solver) as computation:
         x = computation.start()
         computation.linearise(law if problem.start is not None else law.from_flat(), x)
-        watch = Watch(computation, x, tolerance)
+        watch = Watch(computation, x, tolerance, rule)
         for number in range(1, max_iterations + 1):
             began = time.perf_counter()
             solved = computation.solve(x, watch.tightness)
@@ -155,19 +156,16 @@ def iterate(
                 break
         if outcome is None:
             outcome = watch.at_the_limit(x)
-        x, anchored = computation.values(x), computation.anchored
-    notes = _notes(unfinished, len(history))
-    return _with_decisions(problem, law, Solution(x, outcome, tuple(history), notes, anchored))
-
-
-def _with_decisions(problem: Problem, law: Law, solution: Solution) -> Solution:
-    """Add what the law decides about the edges of the final surface."""
-    terms = law.terms(problem.equations, solution.x)
-    return replace(
-        solution,
-        cuts=law.cuts(terms),
-        weights=terms.weights.astype(np.float32),
-        activation=None if terms.activation is None else terms.activation.astype(np.float32),
+        final, anchored = computation.finish(law, x), computation.anchored
+    return Solution(
+        final.x,
+        outcome,
+        tuple(history),
+        _notes(unfinished, len(history)),
+        anchored=anchored,
+        cuts=final.cuts,
+        weights=final.weights,
+        activation=final.activation,
     )
 
 

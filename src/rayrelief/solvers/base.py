@@ -59,7 +59,11 @@ class Solver(Protocol):
     """
 
     def prepare(self, operator: Operator) -> PreparedSolver:
-        """Do the work that depends only on the matrix."""
+        """Do the work that depends only on the matrix.
+
+        A computation overwrites the operator's arrays when it sets up the next one, and then
+        prepares, or updates, again: what was prepared before is not used any more.
+        """
         ...
 
 

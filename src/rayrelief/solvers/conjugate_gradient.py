@@ -17,7 +17,7 @@ from rayrelief.errors import InputError
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance, settle
 from rayrelief.solvers.base import LinearSolution, check_limits
-from rayrelief.solvers.kernels import dot, flow, residual_limits
+from rayrelief.solvers.kernels import dot, flow, residual_limits, residual_square
 
 PORTION = 40_000_000  # nodes times steps of one call
 NODES_PER_BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
@@ -160,7 +160,7 @@ def _solve_by_blocks(
         for k in prange(blocks):
             lo = start + k * NODES_PER_BLOCK
             hi = min(lo + NODES_PER_BLOCK, stop)
-            partial[k] = _advance(step, inverse, x, r, p, q, lo, hi)
+            partial[k] = _advance(step, anchors, inverse, x, r, p, q, lo, hi)
         rr, new_rz = _ordered_sum(partial)
         for k in prange(blocks):
             lo = start + k * NODES_PER_BLOCK
@@ -195,7 +195,7 @@ def _solve_small(
         done = 0
         while rr > limits[c] and done < max_steps:
             step = rz / _multiply(neighbours, conductance, anchors, p, q, lo, hi)
-            rr, new_rz = _advance(step, inverse, x, r, p, q, lo, hi)
+            rr, new_rz = _advance(step, anchors, inverse, x, r, p, q, lo, hi)
             _turn(new_rz / rz, p, q, lo, hi)
             rz = new_rz
             done += 1
@@ -220,7 +220,7 @@ def _begin(
     for a in range(lo, hi):
         r[a] = rhs[a] - r[a]
         p[a] = r[a] * inverse[a]
-    return dot(r[lo:hi], r[lo:hi]), dot(r[lo:hi], p[lo:hi])
+    return residual_square(anchors, inverse, 1.0, r, lo, hi), dot(r[lo:hi], p[lo:hi])
 
 
 @njit(inline="always", error_model="numpy")
@@ -233,7 +233,9 @@ def _multiply(
 
 
 @njit(inline="always", error_model="numpy")
-def _advance(step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
+def _advance(
+    step: float, anchors: Any, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int
+) -> Any:
     """One step along p; leaves the preconditioned residual z in q; returns r.r and r.z."""
     x_block, r_block, p_block, q_block = x[lo:hi], r[lo:hi], p[lo:hi], q[lo:hi]
     inverse_block = inverse[lo:hi]
@@ -242,7 +244,7 @@ def _advance(step: float, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int,
         residual = r_block[i] - step * q_block[i]
         r_block[i] = residual
         q_block[i] = residual * inverse_block[i]
-    return dot(r_block, r_block), dot(r_block, q_block)
+    return residual_square(anchors, inverse, 1.0, r, lo, hi), dot(r_block, q_block)
 
 
 @njit(inline="always", error_model="numpy")

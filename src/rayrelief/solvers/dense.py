@@ -10,9 +10,8 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.operators import Operator
-from rayrelief.solvers.anchoring import balance
 from rayrelief.solvers.base import LinearSolution, check_max_nodes
-from rayrelief.solvers.sparse import Parts, csr_matrix
+from rayrelief.solvers.sparse import Grounded
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Dense:
                 expected=f"at most {self.max_nodes} (its max_nodes)",
                 remedy="Use Multigrid",
             )
-        return _PreparedDense(Parts.of(operator))
+        return _PreparedDense(Grounded.of(operator))
 
     def memory(self, nodes: int, directions: int) -> int:
         """Bytes at the peak of a solve: the matrix of the largest component, and its factors."""
@@ -50,19 +49,16 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class _PreparedDense:
-    parts: Parts
+    grounded: Grounded
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
-        """Pin the first node of each free part at its start value and solve for the others."""
-        operator, order = self.parts.operator, self.parts.order
-        x, b = start[order], rhs[order]
-        whole = csr_matrix(operator)
-        for anchored, (lo, hi) in zip(
-            operator.anchored, pairwise(operator.graph.starts), strict=True
-        ):
-            first = lo if anchored else lo + 1
-            constant = 0.0 if anchored else x[lo]
-            matrix = whole[first:hi, first:hi].toarray()
-            x[first:hi] = constant + np.linalg.solve(matrix, b[first:hi])
-        balance(operator, b, x)  # elimination loses some of what weak anchors say
-        return LinearSolution(self.parts.restore(x), steps=1, converged=True)
+        """Solve for one right-hand side (N,); of start (N,) only the constants count."""
+        return self.grounded.solve(self._inverse, rhs, start)
+
+    def _inverse(self, rhs: FloatArray) -> FloatArray:
+        """Eliminate part by part."""
+        x, free = np.empty_like(rhs), self.grounded.free
+        bounds = np.concatenate(([0], np.cumsum(free)))[self.grounded.parts.operator.graph.starts]
+        for lo, hi in pairwise(bounds):
+            x[lo:hi] = np.linalg.solve(self.grounded.matrix[lo:hi, lo:hi].toarray(), rhs[lo:hi])
+        return x

@@ -62,24 +62,42 @@ def entries(start: Any, i: int, size: int, total: int) -> Any:
     return i, total, size
 
 
+@njit(inline="always", error_model="numpy")
+def residual_square(anchors: Any, inverse: Any, factor: float, r: Any, lo: int, hi: int) -> Any:
+    """Square of the residual on nodes lo..hi; the diagonal is factor / inverse.
+
+    An anchored node counts by the share of its edges in its diagonal: what a strong anchor alone
+    leaves of a residual moves nothing, and would hide everything else.
+    """
+    if len(anchors) == 0:
+        return dot(r[lo:hi], r[lo:hi])
+    total = 0.0
+    for i in range(lo, hi):
+        left = r[i] * max(0.0, 1.0 - anchors[i] * inverse[i] / factor)
+        total += left * left
+    return total
+
+
 @njit(cache=True, error_model="numpy")
 def residual_limits(
     starts: Any, anchors: Any, rhs: Any, x: Any, inverse: Any, factor: float, rtol: float
 ) -> Any:
-    """Squared residual at which each component counts as solved; the diagonal is factor / inverse.
-
-    What anchors take of the right-hand side does not count: strong ones would excuse any residual.
+    """``residual_square`` at which each component counts as solved.
 
     Next to no right-hand side is common: plateaus whose jumps have no weight. There the residual
-    ends in rounding errors of x, and following these leads to infinity.
+    ends in rounding errors of x, and following these leads to infinity. Of what anchors ask for
+    only the part counts that their edges resist.
     """
     limits = np.zeros(len(starts) - 1)
     for c in range(len(limits)):
         right = rounding = 0.0
         for i in range(starts[c], starts[c + 1]):
-            flux = rhs[i] - anchors[i] * x[i] if len(anchors) > 0 else rhs[i]
-            right += flux * flux
+            flux = rhs[i]
             error = EPSILON * x[i] * factor / inverse[i] if inverse[i] > 0.0 else 0.0
+            if len(anchors) > 0:
+                share = max(0.0, 1.0 - anchors[i] * inverse[i] / factor)
+                flux, error = share * (rhs[i] - anchors[i] * x[i]), share * error
+            right += flux * flux
             rounding += error * error
         limits[c] = rtol * rtol * right + rounding
     return limits

@@ -108,6 +108,9 @@ class _PreparedPyAMG:
         inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
         rtol = self.recipe.rtol * tighten
         limits = np.sqrt(residual_limits(starts, operator.anchors, b, x, inverse, 1.0, rtol))
+        share = np.ones_like(b)  # as in residual_square
+        if operator.diagonal is not None:
+            share -= operator.diagonal * inverse
         residual = b - operator @ x
         steps, converged = 0, True
         for c, (matrix, hierarchy) in enumerate(zip(self.matrices, self.hierarchies, strict=True)):
@@ -115,7 +118,7 @@ class _PreparedPyAMG:
             # No solution balances the mean of a part that nothing holds.
             r = residual[part] - (0.0 if anchored[c] else residual[part].mean())
             norm = np.linalg.norm(r)
-            if norm <= limits[c]:
+            if np.linalg.norm(share[part] * r) <= limits[c]:
                 continue
             history: list[float] = []
             # pyamg alters the filters, and warns of a breakdown that its second result tells too.
@@ -131,7 +134,7 @@ class _PreparedPyAMG:
             x[part] += correction - (0.0 if anchored[c] else correction.mean())
             steps = max(steps, len(history) - 1)
             # A residual of next to nothing can look like a breakdown: what is left of it decides.
-            left = np.linalg.norm(r - matrix @ correction)
+            left = np.linalg.norm(share[part] * (r - matrix @ correction))
             converged &= trouble == 0 or bool(left <= limits[c])
         balance(operator, b, x)
         return LinearSolution(self.parts.restore(x), steps, bool(converged))

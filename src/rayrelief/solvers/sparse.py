@@ -15,7 +15,10 @@ import numpy as np
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import IndexArray
 from rayrelief.operators import Operator
+from rayrelief.solvers.anchoring import balance
 from rayrelief.solvers.base import LinearSolution
+
+WEAK = 1e-6  # anchors of a part over its strongest conductance
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +44,19 @@ class Parts:
         limit = rounding(strongest, np.diff(graph.starts))[graph.component_of_node]
         split, order = graph.without((conductance <= limit) & graph.exists)
         kept = np.where(split.exists, conductance[:, order], 0.0)
-        if whole.diagonal is None:
-            return cls(Operator(split, kept), order)
-        diagonal = np.where(whole.diagonal > limit, whole.diagonal, 0.0)[order]
+        diagonal = None if whole.diagonal is None else whole.diagonal[order]
         return cls(Operator(split, kept, diagonal), order)
+
+    @property
+    def floating(self) -> BoolArray:
+        """(P,): parts without anchors, or with such weak ones that elimination would lose them."""
+        graph, anchors = self.operator.graph, self.operator.anchors
+        if not len(anchors):
+            return np.ones(graph.component_count, dtype=np.bool_)
+        strongest = np.maximum.reduceat(self.operator.conductance.max(axis=0), graph.starts[:-1])
+        held = np.add.reduceat(anchors, graph.starts[:-1], dtype=np.float64)
+        floating: BoolArray = held <= WEAK * strongest
+        return floating
 
     def restore(self, x: FloatArray) -> FloatArray:
         """Values (N,) at the nodes of the parts, in the order of the whole operator."""
@@ -55,7 +67,7 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Grounded:
-    """An operator with the first node of each free part held at its start: positive definite.
+    """An operator with the first node of each floating part at its start: positive definite.
 
     Attributes
     ----------
@@ -73,10 +85,10 @@ class Grounded:
 
     @classmethod
     def of(cls, whole: Operator) -> Grounded:
-        """Split an operator and ground those of its parts that no anchor holds."""
+        """Split an operator and ground its floating parts."""
         parts = Parts.of(whole)
         free = np.ones(whole.graph.size, dtype=np.bool_)
-        free[parts.operator.graph.starts[:-1][~parts.operator.anchored]] = False
+        free[parts.operator.graph.starts[:-1][parts.floating]] = False
         return cls(parts, free, csr_matrix(parts.operator)[free][:, free])
 
     def solve(
@@ -90,6 +102,7 @@ class Grounded:
         operator, order = self.parts.operator, self.parts.order
         graph, b = operator.graph, rhs[order]
         x = start[order][graph.starts[:-1]][graph.component_of_node]
+        balance(operator, b, x)
         size = np.inf
         while self.free.any():
             correction = inverse((b - operator @ x)[self.free])
@@ -97,6 +110,7 @@ class Grounded:
             if not size < previous / 2:
                 break
             x[self.free] += correction
+            balance(operator, b, x)
         converged = bool(np.isfinite(size)) or not self.free.any()
         return LinearSolution(self.parts.restore(x), steps=1, converged=converged)
 

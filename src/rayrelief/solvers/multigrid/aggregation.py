@@ -19,9 +19,7 @@ from rayrelief.solvers.multigrid.rows import Rows
 # An edge is strong if no edge at either end is more than so many times stronger. Asking one end
 # only lets aggregates cross discontinuities: three to five times the cycles.
 STRENGTH = 0.1
-NODES_PER_BLOCK = (
-    16384  # nodes; a good part of a strip, since aggregates are grown within one block
-)
+NODES_PER_BLOCK = 16384  # a good part of a strip, since aggregates are grown within one block
 MAX_BLOCKS = 64
 STALLED = 0.8  # aggregates per node, from which on a level hardly shrinks
 FREE = 0xFFFFFFFF

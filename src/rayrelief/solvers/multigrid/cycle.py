@@ -24,7 +24,7 @@ DAMPING = 0.9
 # A coarse node joined by less than this fraction of the diagonals that it stands for keeps its
 # constant: its equation is nothing but rounding errors, and following it leads far away.
 NEGLIGIBLE = 1e-12
-ROWS_PER_BLOCK = 1024  # rows
+ROWS_PER_BLOCK = 1024
 SERIAL = 16384  # rows; fewer do not pay for waking another thread
 
 

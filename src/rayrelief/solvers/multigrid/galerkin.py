@@ -17,7 +17,7 @@ from rayrelief.solvers.multigrid.rows import Rows
 from rayrelief.threads import at_most
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
-ROWS_PER_BLOCK = 512  # rows
+ROWS_PER_BLOCK = 512
 CAPACITY = 24  # entries of a coarse row: enough nearly always, since rows have 9 to 13 on average
 MOST_THREADS = 4  # of a product: each takes five bytes a node
 PART = 1 << 16  # rows that are filled at a time

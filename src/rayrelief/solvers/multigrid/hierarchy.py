@@ -54,8 +54,6 @@ class Hierarchy:
         is due to a free constant.
         """
         mass = operator.conductance.sum(axis=0)
-        if operator.diagonal is not None:
-            mass += operator.diagonal
         down, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
         levels, downs, ups = [level], [], []
         while len(levels) < MAX_LEVELS and (level.rows.conductance > 0).any():

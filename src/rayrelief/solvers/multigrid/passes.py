@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from rayrelief.graph import PixelGraph
-from rayrelief.solvers.kernels import FUSED, dot, flow
+from rayrelief.solvers.kernels import FUSED, dot, flow, residual_square
 from rayrelief.solvers.multigrid.cycle import DAMPING
 
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
@@ -72,7 +72,7 @@ def begin(
             left = rhs_block[i] - r_block[i]
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
-        partial[k] = dot(r_block, r_block)
+        partial[k] = residual_square(anchors, inverse, DAMPING, r, lo, hi)
     return _sums(partial, owner)
 
 
@@ -150,7 +150,7 @@ def multiply(
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def advance(
-    step: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, bounds: Any, owner: Any
+    step: Any, anchors: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, bounds: Any, owner: Any
 ) -> Any:
     """Step along p, with A p in z; leaves the next Jacobi step in z; returns r.r."""
     partial = np.empty(len(owner))
@@ -163,7 +163,7 @@ def advance(
             left = r_block[i] - length * z_block[i]
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
-        partial[k] = dot(r_block, r_block)
+        partial[k] = residual_square(anchors, inverse, DAMPING, r, lo, hi)
     return _sums(partial, owner)
 
 

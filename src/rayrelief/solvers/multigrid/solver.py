@@ -13,7 +13,7 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.operators import Operator
-from rayrelief.solvers.anchoring import balance, settle
+from rayrelief.solvers.anchoring import settle
 from rayrelief.solvers.base import LinearSolution, check_limits
 from rayrelief.solvers.kernels import residual_limits
 from rayrelief.solvers.multigrid import passes
@@ -103,7 +103,6 @@ class PreparedMultigrid:
             )
             steps += cycles
             if solved or cycles == 0 or not np.isfinite(x).all():
-                balance(self.operator, rhs, x)
                 return LinearSolution(x, steps, solved)
 
     def _run(
@@ -135,7 +134,7 @@ class PreparedMultigrid:
             before, rz = rz, rq - sum_r * constant
             passes.turn(_ratio(rz, before, active), constant, p, q, *segments)
             step = _ratio(rz, passes.multiply(*matrix, p, z, *segments), active)
-            rr = passes.advance(step, self.inverse, x, r, p, z, *segments)
+            rr = passes.advance(step, operator.anchors, self.inverse, x, r, p, z, *segments)
             active = _unsolved(rr, limit)
             cycles += 1
             self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
