@@ -220,7 +220,7 @@ def _begin(
     for a in range(lo, hi):
         r[a] = rhs[a] - r[a]
         p[a] = r[a] * inverse[a]
-    return residual_square(anchors, inverse, 1.0, r, lo, hi), dot(r[lo:hi], p[lo:hi])
+    return residual_square(anchors, inverse, 1.0, r[lo:hi], lo), dot(r[lo:hi], p[lo:hi])
 
 
 @njit(inline="always", error_model="numpy")
@@ -244,7 +244,7 @@ def _advance(
         residual = r_block[i] - step * q_block[i]
         r_block[i] = residual
         q_block[i] = residual * inverse_block[i]
-    return residual_square(anchors, inverse, 1.0, r, lo, hi), dot(r_block, q_block)
+    return residual_square(anchors, inverse, 1.0, r_block, lo), dot(r_block, q_block)
 
 
 @njit(inline="always", error_model="numpy")

@@ -63,17 +63,17 @@ def entries(start: Any, i: int, size: int, total: int) -> Any:
 
 
 @njit(inline="always", error_model="numpy")
-def residual_square(anchors: Any, inverse: Any, factor: float, r: Any, lo: int, hi: int) -> Any:
-    """Square of the residual on nodes lo..hi; the diagonal is factor / inverse.
+def residual_square(anchors: Any, inverse: Any, factor: float, r: Any, lo: int) -> Any:
+    """Square of the residual r of the nodes from lo on; the diagonal is factor / inverse.
 
     An anchored node counts by the share of its edges in its diagonal: what a strong anchor alone
     leaves of a residual moves nothing, and would hide everything else.
     """
     if len(anchors) == 0:
-        return dot(r[lo:hi], r[lo:hi])
+        return dot(r, r)
     total = 0.0
-    for i in range(lo, hi):
-        left = r[i] * max(0.0, 1.0 - anchors[i] * inverse[i] / factor)
+    for i in range(len(r)):
+        left = r[i] * max(0.0, 1.0 - anchors[lo + i] * inverse[lo + i] / factor)
         total += left * left
     return total
 

@@ -72,7 +72,7 @@ def begin(
             left = rhs_block[i] - r_block[i]
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
-        partial[k] = residual_square(anchors, inverse, DAMPING, r, lo, hi)
+        partial[k] = residual_square(anchors, inverse, DAMPING, r_block, lo)
     return _sums(partial, owner)
 
 
@@ -163,7 +163,7 @@ def advance(
             left = r_block[i] - length * z_block[i]
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
-        partial[k] = residual_square(anchors, inverse, DAMPING, r, lo, hi)
+        partial[k] = residual_square(anchors, inverse, DAMPING, r_block, lo)
     return _sums(partial, owner)
 
 
