@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# In two processes; a file stays together, since its tests share what they build.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
@@ -18,13 +20,13 @@ demo: $(STAMP)  ## integrate a built-in scene; depth, mesh and picture land in d
 	$(BIN)/rayrelief demo -o demo
 
 test: lint  ## lint, types and all tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-fast: $(STAMP)  ## about a minute: no whole runs, and few random examples of everything else
-	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast
+	$(PYTEST) -m "not slow" --hypothesis-profile=fast
 
 test-deep: $(STAMP)  ## all tests on ten times as many random examples, other ones each time
-	$(BIN)/python -m pytest --hypothesis-profile=deep
+	$(PYTEST) --hypothesis-profile=deep
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
