@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numba
@@ -14,22 +13,14 @@ from hypothesis import strategies as st
 from profiles import fewer_examples
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.operators import Operator
-from rayrelief.solvers import ConjugateGradient, Dense, Direct, Multigrid, PyAMG
+from rayrelief.solvers import Multigrid
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
 from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
 from rayrelief.solvers.multigrid.rows import stencil
 from reference.random_maps import random_mask
+from reference.solvers import every_solver
 
-needs_pyamg = pytest.mark.skipif(find_spec("pyamg") is None, reason="pyamg is not installed")
-SOLVERS = [
-    ConjugateGradient(rtol=1e-12),
-    Dense(),
-    Direct(),
-    Multigrid(rtol=1e-12),
-    pytest.param(PyAMG(rtol=1e-12), marks=needs_pyamg),
-]
-solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
 SEED = st.integers(0, 2**32 - 1)
 
 
@@ -48,7 +39,7 @@ def anchors_at(nodes: Any, weights: Any, size: int) -> np.ndarray:
     return diagonal
 
 
-@solvers
+@every_solver
 @fewer_examples(2)
 @given(seed=SEED, density=st.floats(0.2, 1), connectivity=st.sampled_from([4, "diagonal", 8]))
 def test_agrees_with_the_dense_reference(solver, seed, density, connectivity):
@@ -66,7 +57,7 @@ def test_agrees_with_the_dense_reference(solver, seed, density, connectivity):
     np.testing.assert_allclose(solution.x[held], truth[held], atol=1e-6)
 
 
-@solvers
+@every_solver
 def test_anchors_hold_their_own_component_only(solver):
     mask = np.ones((6, 13), dtype=bool)
     mask[:, 6] = False
@@ -83,7 +74,7 @@ def test_anchors_hold_their_own_component_only(solver):
     np.testing.assert_allclose(constant, constant[0], atol=1e-8)
 
 
-@solvers
+@every_solver
 def test_isolated_pixels_go_where_their_anchors_hold_them(solver):
     mask = np.zeros((5, 5), dtype=bool)
     mask[::2, ::2] = True
@@ -95,7 +86,7 @@ def test_isolated_pixels_go_where_their_anchors_hold_them(solver):
     np.testing.assert_allclose(x, np.where(weights > 0, 7.0, start), rtol=1e-7)
 
 
-@solvers
+@every_solver
 @pytest.mark.parametrize("weight", [1e-9, 1.0, 1e9])
 def test_no_anchor_is_too_weak_or_too_strong(solver, weight):
     graph = pixel_graph(np.ones((14, 15), dtype=bool))
@@ -110,7 +101,7 @@ def test_no_anchor_is_too_weak_or_too_strong(solver, weight):
         np.testing.assert_allclose(solution.x, truth, atol=1e-4)
 
 
-@solvers
+@every_solver
 @pytest.mark.parametrize(
     ("conductance", "weight", "count", "level"),
     [(1e-6, 1e9, 100, 1e3), (1e-3, 1e9, 1, 1e3), (1.0, 1e18, 1, 5.0), (1e6, 1e-3, 1, 5.0)],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 
 import numba
 import numpy as np
@@ -18,19 +17,9 @@ from rayrelief.operators import Operator
 from rayrelief.solvers.conjugate_gradient import NODES_PER_BLOCK, ConjugateGradient
 from rayrelief.solvers.dense import Dense
 from rayrelief.solvers.direct import Direct
-from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.solvers.pyamg_solver import PyAMG
 from reference.random_maps import random_mask
-
-needs_pyamg = pytest.mark.skipif(find_spec("pyamg") is None, reason="pyamg is not installed")
-SOLVERS = [
-    ConjugateGradient(rtol=1e-12),
-    Dense(),
-    Direct(),
-    Multigrid(rtol=1e-12),
-    pytest.param(PyAMG(rtol=1e-12), marks=needs_pyamg),
-]
-solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
+from reference.solvers import every_solver, needs_pyamg
 
 SEED = st.integers(0, 2**32 - 1)
 CONNECTIVITY = st.sampled_from([4, "diagonal", 8])
@@ -68,7 +57,7 @@ def dense_solution(system: Operator, rhs: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(matrix, rhs, rcond=None)[0]
 
 
-@solvers
+@every_solver
 @fewer_examples(1)
 @given(
     seed=SEED,
@@ -89,7 +78,7 @@ def test_agrees_with_the_dense_reference(solver, seed, height, width, density, c
     )
 
 
-@solvers
+@every_solver
 @fewer_examples(2)
 @given(seed=SEED, density=st.floats(0.3, 1), connectivity=CONNECTIVITY)
 def test_meets_its_residual_over_twelve_orders_of_magnitude(solver, seed, density, connectivity):
@@ -106,7 +95,7 @@ def test_meets_its_residual_over_twelve_orders_of_magnitude(solver, seed, densit
         assert np.linalg.norm(residual[lo:hi]) <= limit, f"component of {hi - lo} nodes"
 
 
-@solvers
+@every_solver
 @pytest.mark.parametrize("name", MASKS)
 def test_solves_graphs_of_any_number_of_blocks(solver, name):
     graph = pixel_graph(MASKS[name])
@@ -118,7 +107,7 @@ def test_solves_graphs_of_any_number_of_blocks(solver, name):
     np.testing.assert_allclose(centred(graph, solution.x), centred(graph, expected), atol=1e-7)
 
 
-@solvers
+@every_solver
 @pytest.mark.parametrize("name", MASKS)
 def test_gives_the_same_bits_for_any_number_of_threads(solver, name):
     graph = pixel_graph(MASKS[name])
@@ -139,7 +128,7 @@ def test_gives_the_same_bits_for_any_number_of_threads(solver, name):
     assert {result.steps for result in results} == {results[0].steps}
 
 
-@solvers
+@every_solver
 def test_modifies_neither_right_hand_side_nor_start_nor_matrix(solver):
     rng = np.random.default_rng(3)
     graph = pixel_graph(random_mask(rng, 50, 50, density=0.95))
@@ -156,7 +145,7 @@ def test_modifies_neither_right_hand_side_nor_start_nor_matrix(solver):
     np.testing.assert_array_equal(prepared.solve(rhs, start).x, first.x)
 
 
-@solvers
+@every_solver
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("begin", ["zero", "constant", "random"])
 def test_without_a_right_hand_side_the_solution_is_constant(solver, connectivity, begin):
@@ -173,7 +162,7 @@ def test_without_a_right_hand_side_the_solution_is_constant(solver, connectivity
     np.testing.assert_allclose(centred(graph, solution.x), 0, atol=1e-10)
 
 
-@solvers
+@every_solver
 def test_isolated_pixels_keep_their_start(solver):
     mask = np.zeros((5, 5), dtype=bool)
     mask[::2, ::2] = True
@@ -185,7 +174,7 @@ def test_isolated_pixels_keep_their_start(solver):
     np.testing.assert_array_equal(solution.x, start)
 
 
-@solvers
+@every_solver
 def test_conductances_of_zero_split_a_component(solver):
     graph = pixel_graph(np.ones((1, 6), dtype=bool))
     conductance = np.zeros(graph.neighbours.shape, dtype=np.float32)
@@ -199,7 +188,7 @@ def test_conductances_of_zero_split_a_component(solver):
         np.testing.assert_allclose(np.diff(solution.x[part]), np.diff(expected[part]), atol=1e-9)
 
 
-@solvers
+@every_solver
 @fewer_examples(4)
 @given(seed=SEED, shape=st.sampled_from([(9, 10), (46, 47)]), link=st.floats(-300, -20))
 def test_next_to_nothing_on_the_right_leads_nowhere(solver, seed, shape, link):
