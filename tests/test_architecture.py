@@ -13,7 +13,7 @@ ROOT = Path(rayrelief.__file__).parent
 # A module imports only what stands before it.
 ORDER = [
     "errors",
-    "threads",
+    "checks",
     "memory",
     "conventions",
     "mesh",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rayrelief.backends.cpu import CPU
+from rayrelief.backends.threads import NODES_PER_THREAD
 from rayrelief.cameras.base import Camera, pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.orthographic import Orthographic
@@ -33,7 +34,6 @@ from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.synthetic import gallery
 from rayrelief.synthetic.render import render
 from rayrelief.synthetic.shapes import Ellipsoid, Plane
-from rayrelief.threads import NODES_PER_THREAD
 
 HEIGHT, WIDTH = 36, 40
 KEEP = Preprocessing(facing_away="keep")

@@ -10,9 +10,9 @@ import rayrelief
 from benchmarks.report import Table, columns, progress
 from benchmarks.speed.pardiso import Pardiso
 from benchmarks.speed.watched import best_seconds, problems_of
+from rayrelief.backends.threads import kernel_threads
 from rayrelief.solvers import Direct, PyAMG, Solver
 from rayrelief.synthetic.crowd import crowd
-from rayrelief.threads import kernel_threads
 
 SIDE = 512
 DONE = 10  # outer iterations before the system is taken

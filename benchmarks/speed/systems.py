@@ -11,8 +11,8 @@ import rayrelief
 from benchmarks.diligent import read_maps
 from benchmarks.report import Check, Table, columns, progress
 from benchmarks.speed.watched import Problem, best_seconds, problems_of
+from rayrelief.backends.threads import kernel_threads
 from rayrelief.solvers import LinearSolution
-from rayrelief.threads import kernel_threads
 
 NEVER = 1e-300  # a tolerance that is not reached
 OUTER = (1, 5, 25)  # outer iterations whose systems are solved

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from rayrelief.checks import one_of
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import InputError
 
@@ -31,6 +32,7 @@ STEPS: dict[Connectivity, tuple[tuple[int, int], ...]] = {
     "diagonal": _DIAGONAL,
     8: _STRAIGHT + _DIAGONAL,
 }
+CONNECTIVITIES = one_of(STEPS, "Use 4, the paper's choice")
 STRIP = 512  # columns
 MOST_PIXELS = 2**31 - 1  # their indices are kept in 32 bits, with a sign
 
@@ -143,12 +145,7 @@ def pixel_graph(
     mask: BoolArray, connectivity: Connectivity = 4, *, wraps: bool = False
 ) -> PixelGraph:
     """Graph of the pixels inside a mask (H, W); where it wraps, the last column joins the first."""
-    if connectivity not in STEPS:
-        raise InputError(
-            f"connectivity is {connectivity!r}",
-            expected="4, 'diagonal' or 8",
-            remedy="Use 4, the paper's choice",
-        )
+    CONNECTIVITIES.check("connectivity", connectivity)
     if mask.size > MOST_PIXELS:
         raise InputError(
             f"the image has {mask.size:,} pixels",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
+from rayrelief.checks import Rule, instance_of, one_of
 from rayrelief.components import Components, fix_constants
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
@@ -22,6 +23,19 @@ from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
 from rayrelief.result import Integration
 
 OnFailure = Literal["raise", "warn", "return"]
+
+METHODS = instance_of(
+    Method,
+    "a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve()",
+    "Leave it out for the default",
+)
+BACKENDS = instance_of(
+    Backend,
+    "one of rayrelief.backends such as CPU(), or an object with compute()",
+    "Leave it out for all cores of this machine",
+)
+RETURN_TRUE = "Leave it out, or return True from it to stop"
+CALLBACKS = Rule(callable, "a function that takes an Iteration", RETURN_TRUE)
 
 
 def integrate(
@@ -66,12 +80,7 @@ def integrate(
     Integration
         Depth, mesh, weights, jumps, history and a status that says how the run ended.
     """
-    if on_failure not in ("raise", "warn", "return"):
-        raise InputError(
-            f"on_failure is {on_failure!r}",
-            expected="'raise', 'warn' or 'return'",
-            remedy="Leave it out to be warned",
-        )
+    one_of(get_args(OnFailure), "Leave it out to be warned").check("on_failure", on_failure)
     if not isinstance(camera, Camera):
         raise InputError(
             f"the camera is a {type(camera).__name__}",
@@ -79,25 +88,11 @@ def integrate(
             remedy="Use rayrelief.cameras.Pinhole(fx, fy, cx, cy), Orthographic() or RayMap(rays)",
         )
     method = default_method() if method is None else method
-    if isinstance(method, type) or not isinstance(method, Method):
-        raise InputError(
-            f"the method is {method!r}",
-            expected="a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve()",
-            remedy="Leave it out for the default",
-        )
-    if callback is not None and not callable(callback):
-        raise InputError(
-            f"the callback is {callback!r}",
-            expected="a function that takes an Iteration",
-            remedy="Leave it out, or return True from it to stop",
-        )
+    METHODS.check("the method", method)
+    if callback is not None:
+        CALLBACKS.check("the callback", callback)
     backend = CPU() if backend is None else backend
-    if isinstance(backend, type) or not isinstance(backend, Backend):
-        raise InputError(
-            f"the backend is {backend!r}",
-            expected="one of rayrelief.backends such as CPU(), or an object with compute()",
-            remedy="Leave it out for all cores of this machine",
-        )
+    BACKENDS.check("the backend", backend)
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
     if memory_check:
@@ -133,7 +128,7 @@ def _check_solution(solution: object, problem: Problem, method: Method) -> None:
     if not isinstance(solution, Solution):
         raise InputError(
             f"solve of the method {name} returned {type(solution).__name__}",
-            expected="a rayrelief.Solution",
+            expected="a rayrelief.methods.Solution",
             remedy="See docs/write_your_own.md",
         )
     expected = {"x": edges[1:], "segments": edges[1:]}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.checks import Rule, check_settings, is_positive_or_none, one_of
 from rayrelief.conventions import AXIS_SIGNS, BoolArray, FloatArray
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.neighbourhood import PixelArray, average_neighbours
@@ -46,24 +47,17 @@ class Preprocessing:
     outlier_window: int = 3
 
     def __post_init__(self) -> None:
-        if self.facing_away not in (None, "keep", "average", "drop"):
-            raise InputError(
-                f"facing_away is {self.facing_away!r}",
-                expected="'keep', 'average' or 'drop'",
-                remedy="Leave it out to keep such normals, with a warning if there are many",
-            )
-        if self.outlier_ratio is not None and not self.outlier_ratio > 0:
-            raise InputError(
-                f"outlier_ratio is {self.outlier_ratio}",
-                expected="a positive fraction, or None",
-                remedy="The paper uses 0.75",
-            )
-        for name in ("average_window", "outlier_window"):
-            width = getattr(self, name)
-            if width < 3 or width % 2 == 0:
-                raise InputError(
-                    f"{name} is {width}", expected="an odd integer >= 3", remedy="Use 3"
-                )
+        window = Rule(lambda width: width >= 3 and width % 2, "an odd integer >= 3", "Use 3")
+        fraction = "a positive fraction, or None"
+        check_settings(
+            self,
+            outlier_ratio=Rule(is_positive_or_none, fraction, "The paper uses 0.75"),
+            average_window=window,
+            outlier_window=window,
+        )
+        if self.facing_away is not None:
+            remedy = "Leave it out to keep such normals, with a warning if there are many"
+            check_settings(self, facing_away=one_of(get_args(FacingAway), remedy))
 
 
 @dataclass(frozen=True)

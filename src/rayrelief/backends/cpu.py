@@ -12,15 +12,15 @@ from numba import njit, prange
 
 from rayrelief.backends.base import Final
 from rayrelief.backends.change import relative_change, remembered
+from rayrelief.backends.threads import kernel_threads
+from rayrelief.checks import Rule, check_settings, is_count
 from rayrelief.conventions import FloatArray, SingleArray
-from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.laws.base import EdgeTerms, Law
 from rayrelief.operators import Operator
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import LinearSolution, PreparedSolver, Solver, UpdatableSolver
 from rayrelief.solvers.kernels import FUSED
-from rayrelief.threads import is_thread_count, kernel_threads
 
 NODES_PER_BLOCK = 512
 
@@ -38,12 +38,9 @@ class CPU:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.threads is not None and not is_thread_count(self.threads):
-            raise InputError(
-                f"threads is {self.threads!r}",
-                expected="an integer >= 1",
-                remedy="Leave it out for all cores",
-            )
+        if self.threads is not None:
+            threads = Rule(is_count, "an integer >= 1", "Leave it out for all cores")
+            check_settings(self, threads=threads)
 
     @contextmanager
     def compute(self, problem: Problem, solver: Solver) -> Iterator[CPUComputation]:

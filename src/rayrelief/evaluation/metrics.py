@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from rayrelief.checks import one_of
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 
@@ -44,12 +45,8 @@ class DepthErrors:
 
 def aligned(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> FloatArray:
     """Depth (H, W) after one global scale or shift, the median over all pixels that have both."""
-    if alignment not in get_args(Alignment):
-        raise InputError(
-            f"the alignment is {alignment!r}",
-            expected="'scale' or 'shift'",
-            remedy="Use 'scale' for central cameras and 'shift' for orthographic ones",
-        )
+    remedy = "Use 'scale' for central cameras and 'shift' for orthographic ones"
+    one_of(get_args(Alignment), remedy).check("the alignment", alignment)
     if depth.shape != truth.shape:
         raise InputError(
             f"the depth has the shape {depth.shape} and the truth {truth.shape}",

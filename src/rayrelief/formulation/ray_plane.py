@@ -7,11 +7,12 @@ Eq. numbers are those of Milano et al., ICCV 2025 (docs/equations.md maps them t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from rayrelief.cameras.view import View
+from rayrelief.checks import Rule, check_settings, one_of
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import (
@@ -45,18 +46,12 @@ class AdaptiveMidpoint:
     slope: float = 1.0
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.slope):
-            raise InputError(
-                f"the midpoint slope is {self.slope}",
-                expected="a finite number",
-                remedy="The paper uses 1, 2 and 3",
-            )
-        if self.measure not in ("incidence", "normal_z", "both"):
-            raise InputError(
-                f"the midpoint measure is {self.measure!r}",
-                expected="'incidence', 'normal_z' or 'both'",
-                remedy="See AdaptiveMidpoint",
-            )
+        of = "the midpoint"
+        check_settings(
+            self,
+            slope=Rule(np.isfinite, "a finite number", "The paper uses 1, 2 and 3", f"{of} slope"),
+            measure=one_of(get_args(MidpointMeasure), "See AdaptiveMidpoint", f"{of} measure"),
+        )
 
 
 def omega(

@@ -7,13 +7,11 @@ lambda_m, outlier_threshold eps_out.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any, Literal, Self
-
-import numpy as np
+from typing import Any, Literal, Self, get_args
 
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
+from rayrelief.checks import Rule, check_settings, is_finite, is_positive_or_none, one_of
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.formulation import bini
@@ -26,7 +24,10 @@ from rayrelief.solvers.base import Solver
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.multigrid import Multigrid
 
+Form = Literal["rays", "printed"]
+
 PUBLISHED_SOLVER = ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1e-5)
+FINITE = Rule(is_finite, "a finite number >= 0", "Leave it out for the paper's value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,30 +55,15 @@ class TwoPlanes(Reweighted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.midpoint, AdaptiveMidpoint) and not 0 <= self.midpoint <= 1:
-            raise InputError(
-                f"midpoint is {self.midpoint}",
-                expected="a fraction from 0 to 1, or an AdaptiveMidpoint",
-                remedy="Use 0.5, the paper's choice",
-            )
-        if self.cost_factor not in ("full", "cosine", "focal"):
-            raise InputError(
-                f"cost_factor is {self.cost_factor!r}",
-                expected="'full', 'cosine' or 'focal'",
-                remedy="Use 'full', the paper's choice",
-            )
-        if self.outlier_samples < 2:
-            raise InputError(
-                f"outlier_samples is {self.outlier_samples}",
-                expected="at least 2",
-                remedy="Use 21",
-            )
-        if self.outlier_threshold is not None and not self.outlier_threshold > 0:
-            raise InputError(
-                f"outlier_threshold is {self.outlier_threshold}",
-                expected="a positive fraction, or None",
-                remedy="The paper uses 0.1 and 0.01",
-            )
+        midpoint = "a fraction from 0 to 1, or an AdaptiveMidpoint"
+        fraction = "a positive fraction, or None"
+        check_settings(
+            self,
+            midpoint=Rule(_is_midpoint, midpoint, "Use 0.5, the paper's choice"),
+            cost_factor=one_of(get_args(CostFactor), "Use 'full', the paper's choice"),
+            outlier_samples=Rule(lambda samples: samples >= 2, "at least 2", "Use 21"),
+            outlier_threshold=Rule(is_positive_or_none, fraction, "The paper uses 0.1 and 0.01"),
+        )
 
     @property
     def weight_gamma(self) -> float | None:
@@ -124,25 +110,15 @@ class RayPlane(TwoPlanes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_finite(
-            sharpness=self.sharpness,
-            activation_slope=self.activation_slope,
-            activation_threshold=self.activation_threshold,
-            weight_constant=1.0 if self.weight_constant is None else self.weight_constant,
-        )
+        activation = dict.fromkeys(("activation_slope", "activation_threshold"), FINITE)
+        check_settings(self, sharpness=FINITE, **activation)
+        if self.weight_constant is not None:
+            check_settings(self, weight_constant=FINITE)
 
     @classmethod
     def published(cls, iterations: int = 1200, jumps: bool = True, **changes: Any) -> Self:
         """Return the paper's schedule: loose inner solves, many iterations, no early stop."""
-        return cls(
-            **{
-                "max_iterations": iterations,
-                "jumps": jumps,
-                "tolerance": None,
-                "solver": PUBLISHED_SOLVER,
-                **changes,
-            }
-        )
+        return cls(**_published(iterations, jumps=jumps, **changes))
 
     @property
     def law(self) -> Bilateral:
@@ -171,28 +147,16 @@ class BiNI(Reweighted):
     """
 
     sharpness: float = 2.0
-    form: Literal["rays", "printed"] = "rays"
+    form: Form = "rays"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_finite(sharpness=self.sharpness)
-        if self.form not in ("rays", "printed"):
-            raise InputError(
-                f"form is {self.form!r}", expected="'rays' or 'printed'", remedy="Use 'rays'"
-            )
+        check_settings(self, sharpness=FINITE, form=one_of(get_args(Form), "Use 'rays'"))
 
     @classmethod
     def published(cls, iterations: int = 1200, **changes: Any) -> Self:
         """Return the row "BiNI, from code" of Table 2: the published form, no early stop."""
-        return cls(
-            **{
-                "max_iterations": iterations,
-                "form": "printed",
-                "tolerance": None,
-                "solver": PUBLISHED_SOLVER,
-                **changes,
-            }
-        )
+        return cls(**_published(iterations, **{"form": "printed", **changes}))
 
     @property
     def law(self) -> Bilateral:
@@ -232,12 +196,11 @@ class Smooth(TwoPlanes):
         return Bilateral(k=0.0)
 
 
-def check_finite(**settings: float) -> None:
-    """Raise InputError unless all settings are finite and not negative."""
-    for name, value in settings.items():
-        if not (isinstance(value, Real) and np.isfinite(value) and value >= 0):
-            raise InputError(
-                f"{name} is {value!r}",
-                expected="a finite number >= 0",
-                remedy="Leave it out for the paper's value",
-            )
+def _published(iterations: int, **settings: Any) -> dict[str, Any]:
+    """Settings of the papers' schedule, and others, which come first."""
+    schedule = {"max_iterations": iterations, "tolerance": None, "solver": PUBLISHED_SOLVER}
+    return {**schedule, **settings}
+
+
+def _is_midpoint(midpoint: float | AdaptiveMidpoint) -> bool:
+    return isinstance(midpoint, AdaptiveMidpoint) or 0 <= midpoint <= 1

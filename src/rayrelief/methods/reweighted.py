@@ -9,17 +9,18 @@ import numpy as np
 
 from rayrelief.backends.base import Backend
 from rayrelief.cameras.view import View
+from rayrelief.checks import Rule, check_settings, instance_of, is_count, is_positive_or_none
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError, Outcome
+from rayrelief.errors import Outcome
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import two_plane_equations
-from rayrelief.graph import STEPS, Connectivity, PixelGraph
+from rayrelief.graph import CONNECTIVITIES, STEPS, Connectivity, PixelGraph
 from rayrelief.laws.base import Law
 from rayrelief.methods.base import Callback, Iteration, Solution
 from rayrelief.methods.stopping import StoppingRule, Watch
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Problem
-from rayrelief.solvers.base import Solver, is_count
+from rayrelief.solvers.base import Solver
 from rayrelief.solvers.multigrid import Multigrid
 
 
@@ -49,36 +50,19 @@ class Reweighted:
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
 
     def __post_init__(self) -> None:
-        if not is_count(self.max_iterations):
-            raise InputError(
-                f"max_iterations is {self.max_iterations!r}",
-                expected="an integer >= 1",
-                remedy="Leave it out for the method's default",
-            )
-        if self.connectivity not in STEPS:
-            raise InputError(
-                f"connectivity is {self.connectivity!r}",
-                expected="4, 'diagonal' or 8",
-                remedy="Use 4, the paper's choice",
-            )
-        if isinstance(self.solver, type) or not hasattr(self.solver, "prepare"):
-            raise InputError(
-                f"the solver is {self.solver!r}",
-                expected="a solver such as Multigrid(), not its class",
-                remedy="Leave it out for the method's default",
-            )
-        if not isinstance(self.preprocessing, Preprocessing):
-            raise InputError(
-                f"preprocessing is {self.preprocessing!r}",
-                expected="a Preprocessing object",
-                remedy="Use Preprocessing(facing_away='average'), for example",
-            )
-        if self.tolerance is not None and not self.tolerance > 0:
-            raise InputError(
-                f"tolerance is {self.tolerance}",
-                expected="a positive number, or None for all iterations",
-                remedy="Use None (0 on the command line) to run without an early stop",
-            )
+        default = "Leave it out for the method's default"
+        solver = "a solver such as Multigrid(), not its class"
+        example = "Use Preprocessing(facing_away='average'), for example"
+        tolerance = "a positive number, or None for all iterations"
+        never = "Use None (0 on the command line) to run without an early stop"
+        check_settings(
+            self,
+            max_iterations=Rule(is_count, "an integer >= 1", default),
+            connectivity=CONNECTIVITIES,
+            solver=instance_of(Solver, solver, default, called="the solver"),
+            preprocessing=instance_of(Preprocessing, "a Preprocessing object", example),
+            tolerance=Rule(is_positive_or_none, tolerance, never),
+        )
 
     @property
     def law(self) -> Law:

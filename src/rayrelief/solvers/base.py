@@ -52,6 +52,7 @@ class UpdatableSolver(PreparedSolver, Protocol):
         ...
 
 
+@runtime_checkable
 class Solver(Protocol):
     """A recipe for solving the equations of an operator.
 

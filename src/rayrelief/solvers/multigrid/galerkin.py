@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import get_thread_id, njit, prange
+from numba import get_num_threads, get_thread_id, njit, prange, set_num_threads
 
 from rayrelief.conventions import SingleArray
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
 from rayrelief.solvers.multigrid.rows import Rows
-from rayrelief.threads import at_most
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
 ROWS_PER_BLOCK = 512
@@ -68,7 +68,7 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     all their digits beside strong ones. The diagonal follows from the rows' sums being zero.
     """
     size = len(down.start) - 1
-    with at_most(MOST_THREADS) as threads:
+    with _at_most(MOST_THREADS) as threads:
         fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
         coarse_place = np.full((threads, size), -1, dtype=np.int32)
 
@@ -76,6 +76,17 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
             _multiply(*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place, *part)
 
         return Rows(size, *_compressed(size, CAPACITY, fill))
+
+
+@contextmanager
+def _at_most(threads: int) -> Iterator[int]:
+    """Run kernels on no more than so many of the threads that they have now; yields how many."""
+    available = get_num_threads()
+    set_num_threads(min(available, threads))
+    try:
+        yield get_num_threads()
+    finally:
+        set_num_threads(available)
 
 
 def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[Any, Any, Any]:

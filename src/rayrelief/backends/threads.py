@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral
 
 import numba
 
@@ -30,24 +29,6 @@ def kernel_threads(threads: int | None, nodes: int) -> Iterator[None]:
             yield
         finally:
             numba.set_num_threads(before)
-
-
-@contextmanager
-def at_most(threads: int) -> Iterator[int]:
-    """Run kernels on no more than so many of the threads that they have now; yields how many."""
-    available = numba.get_num_threads()
-    allowed = min(available, threads)
-    numba.set_num_threads(allowed)
-    try:
-        yield allowed
-    finally:
-        numba.set_num_threads(available)
-
-
-def is_thread_count(threads: object) -> bool:
-    """Whether this is an integer from 1 on."""
-    whole = isinstance(threads, Integral) and not isinstance(threads, bool)
-    return whole and int(threads) >= 1  # type: ignore[call-overload]
 
 
 def _start_waiting_passively() -> None:
