@@ -31,6 +31,29 @@ FINITE = Rule(is_finite, "a finite number >= 0", "Leave it out for the paper's v
 
 
 @dataclass(frozen=True, kw_only=True)
+class BilaterallyWeighted(Reweighted):
+    """What RayPlane and BiNI share: bilateral weights, and the schedule of the papers.
+
+    Attributes
+    ----------
+    sharpness
+        k of the bilateral weights: the larger, the more readily an edge becomes a discontinuity.
+    """
+
+    sharpness: float = 2.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_settings(self, sharpness=FINITE)
+
+    @classmethod
+    def published(cls, iterations: int = 1200, **changes: Any) -> Self:
+        """Return the paper's schedule: loose inner solves, many iterations, no early stop."""
+        schedule = {"max_iterations": iterations, "tolerance": None, "solver": PUBLISHED_SOLVER}
+        return cls(**{**schedule, **changes})
+
+
+@dataclass(frozen=True, kw_only=True)
 class TwoPlanes(Reweighted):
     """What RayPlane and Smooth share: two local planes that meet on the ray between two pixels.
 
@@ -85,13 +108,11 @@ class TwoPlanes(Reweighted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RayPlane(TwoPlanes):
+class RayPlane(BilaterallyWeighted, TwoPlanes):
     """The paper's method: two local planes that meet on the ray between two pixels, and jumps.
 
     Attributes
     ----------
-    sharpness
-        k of the bilateral weights: the larger, the more readily an edge becomes a discontinuity.
     jumps
         Compute discontinuities (alpha and beta).
     activation_slope
@@ -102,7 +123,6 @@ class RayPlane(TwoPlanes):
         gamma in the weights: this constant times n . ray; the full gamma unless given.
     """
 
-    sharpness: float = 2.0
     jumps: bool = True
     activation_slope: float = 50.0
     activation_threshold: float = 0.25
@@ -110,15 +130,9 @@ class RayPlane(TwoPlanes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        activation = dict.fromkeys(("activation_slope", "activation_threshold"), FINITE)
-        check_settings(self, sharpness=FINITE, **activation)
+        check_settings(self, activation_slope=FINITE, activation_threshold=FINITE)
         if self.weight_constant is not None:
             check_settings(self, weight_constant=FINITE)
-
-    @classmethod
-    def published(cls, iterations: int = 1200, jumps: bool = True, **changes: Any) -> Self:
-        """Return the paper's schedule: loose inner solves, many iterations, no early stop."""
-        return cls(**_published(iterations, jumps=jumps, **changes))
 
     @property
     def law(self) -> Bilateral:
@@ -134,29 +148,26 @@ class RayPlane(TwoPlanes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BiNI(Reweighted):
+class BiNI(BilaterallyWeighted):
     """Bilateral normal integration (Cao et al., ECCV 2022).
 
     Attributes
     ----------
-    sharpness
-        k of the bilateral weights: the larger, the more readily an edge becomes a discontinuity.
     form
         How gamma is computed: from the rays, for any camera, or as printed in its paper, for a
         Pinhole; the same for an orthographic camera.
     """
 
-    sharpness: float = 2.0
     form: Form = "rays"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, sharpness=FINITE, form=one_of(get_args(Form), "Use 'rays'"))
+        check_settings(self, form=one_of(get_args(Form), "Use 'rays'"))
 
     @classmethod
     def published(cls, iterations: int = 1200, **changes: Any) -> Self:
         """Return the row "BiNI, from code" of Table 2: the published form, no early stop."""
-        return cls(**_published(iterations, **{"form": "printed", **changes}))
+        return super().published(iterations, **{"form": "printed", **changes})
 
     @property
     def law(self) -> Bilateral:
@@ -194,12 +205,6 @@ class Smooth(TwoPlanes):
     def law(self) -> Bilateral:
         """All edges alike, no jumps."""
         return Bilateral(k=0.0)
-
-
-def _published(iterations: int, **settings: Any) -> dict[str, Any]:
-    """Settings of the papers' schedule, and others, which come first."""
-    schedule = {"max_iterations": iterations, "tolerance": None, "solver": PUBLISHED_SOLVER}
-    return {**schedule, **settings}
 
 
 def _is_midpoint(midpoint: float | AdaptiveMidpoint) -> bool:

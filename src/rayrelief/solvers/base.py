@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Protocol, runtime_checkable
 
+from rayrelief.checks import MOST, is_count
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.operators import Operator
-
-MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,27 +67,27 @@ class Solver(Protocol):
         ...
 
 
-def check_limits(solver: str, rtol: float, max_steps: int) -> None:
-    """Raise InputError unless these can end a solve: 0 < rtol < 1, and max_steps an integer."""
-    if not (isinstance(rtol, Real) and 0 < rtol < 1 and is_count(max_steps)):
-        raise InputError(
-            f"{solver} got rtol = {rtol!r}, max_steps = {max_steps!r}",
-            expected=f"rtol between 0 and 1, max_steps an integer from 1 to {MOST:,}",
-            remedy="Leave them out for the default",
-        )
+@dataclass(frozen=True)
+class Iterative:
+    """What the iterative solvers of this package share: when a solve ends.
 
+    Attributes
+    ----------
+    rtol
+        Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
+        component separately.
+    max_steps
+        Step limit of one solve: its iterations, or cycles.
+    """
 
-def check_max_nodes(solver: str, max_nodes: int) -> None:
-    """Raise InputError unless a limit of nodes is an integer."""
-    if not is_count(max_nodes):
-        raise InputError(
-            f"{solver} got max_nodes = {max_nodes!r}",
-            expected=f"an integer from 1 to {MOST:,}",
-            remedy="Leave it out for the default",
-        )
+    rtol: float = 1e-3
+    max_steps: int = 200
 
-
-def is_count(number: object) -> bool:
-    """Whether this is an integer, of Python or of numpy, that can be counted to."""
-    whole = isinstance(number, Integral) and not isinstance(number, bool)
-    return whole and 1 <= int(number) <= MOST  # type: ignore[call-overload]
+    def __post_init__(self) -> None:
+        rtol, max_steps = self.rtol, self.max_steps
+        if not (isinstance(rtol, Real) and 0 < rtol < 1 and is_count(max_steps)):
+            raise InputError(
+                f"{type(self).__name__} got rtol = {rtol!r}, max_steps = {max_steps!r}",
+                expected=f"rtol between 0 and 1, max_steps an integer from 1 to {MOST:,}",
+                remedy="Leave them out for the default",
+            )

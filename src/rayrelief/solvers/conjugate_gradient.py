@@ -16,7 +16,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance, settle
-from rayrelief.solvers.base import LinearSolution, check_limits
+from rayrelief.solvers.base import Iterative, LinearSolution
 from rayrelief.solvers.kernels import dot, flow, residual_limits, residual_square
 
 PORTION = 40_000_000  # nodes times steps of one call
@@ -24,26 +24,22 @@ NODES_PER_BLOCK = 2048  # nodes: the working set of a block stays in the first-l
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(Iterative):
     """Jacobi-preconditioned conjugate gradients, started from the previous iterate.
 
     Attributes
     ----------
-    rtol
-        Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
-        component separately.
-    max_steps
-        Step limit of one solve.
+    rtol, max_steps
+        When a solve ends (``Iterative``).
     diagonal_floor
         The preconditioner is 1 / max(diagonal, diagonal_floor).
     """
 
-    rtol: float = 1e-3
     max_steps: int = 5000
     diagonal_floor: float = 1e-5
 
     def __post_init__(self) -> None:
-        check_limits("ConjugateGradient", self.rtol, self.max_steps)
+        super().__post_init__()
         if not self.diagonal_floor > 0:
             raise InputError(
                 f"ConjugateGradient got diagonal_floor = {self.diagonal_floor}",

@@ -2,75 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
 from rayrelief.operators import Operator
-from rayrelief.solvers.base import LinearSolution, check_max_nodes
-from rayrelief.solvers.sparse import Grounded
+from rayrelief.solvers.sparse import Elimination, Grounded, PreparedElimination
 
 
 @dataclass(frozen=True)
-class Direct:
+class Direct(Elimination):
     """Factorise the matrix with SuperLU; time and memory grow faster than the pixels.
 
-    Parts of a component that are connected only by negligible conductances keep their constants.
-
-    Attributes
-    ----------
-    max_nodes
-        Larger graphs are refused instead of filling the memory. The factors of 1,000,000 connected
-        pixels take about 1.1 GB.
+    The factors of 1,000,000 connected pixels, all that are allowed, take about 1.1 GB.
     """
 
     max_nodes: int = 1_000_000
 
-    def __post_init__(self) -> None:
-        check_max_nodes("Direct", self.max_nodes)
-
-    def prepare(self, operator: Operator) -> _PreparedDirect:
+    def prepare(self, operator: Operator) -> PreparedElimination:
         """Refuse what is too large, and factorise."""
-        if operator.graph.size > self.max_nodes:
-            raise InputError(
-                f"the direct solver got {operator.graph.size} pixels",
-                expected=f"at most {self.max_nodes} (its max_nodes)",
-                remedy="Use Multigrid, or increase max_nodes if there is enough memory",
-            )
+        size = operator.graph.size
+        remedy = "Use Multigrid, or increase max_nodes if there is enough memory"
+        self.refuse_beyond(size, f"the direct solver got {size} pixels", remedy)
         grounded = Grounded.of(operator)
-        return _PreparedDirect(grounded, _factorise(grounded.matrix))
+        return PreparedElimination(grounded, _factorised(grounded.matrix))
 
     def memory(self, nodes: int, directions: int) -> int:
         """Bytes at the peak of a solve, measured up to a megapixel."""
         return (1122 + 282 * directions) * nodes
 
 
-@dataclass(frozen=True, eq=False)
-class _PreparedDirect:
-    grounded: Grounded
-    factors: Any
-
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
-        """Solve for one right-hand side (N,); of start (N,) only the constants count."""
-        return self.grounded.solve(self._inverse, rhs, start)
-
-    def _inverse(self, rhs: FloatArray) -> FloatArray:
-        x: FloatArray = self.factors.solve(rhs)
-        return x
-
-
-def _factorise(matrix: Any) -> Any:
-    """scipy.sparse.linalg.SuperLU of a grounded matrix; None for an empty one."""
+def _factorised(matrix: Any) -> Callable[[FloatArray], FloatArray]:
+    """Inverse of a grounded matrix, by its factors; an empty one has none, and needs none."""
     from scipy.sparse.linalg import splu
 
     if matrix.shape[0] == 0:
-        return None
+        return lambda rhs: rhs
     # A grounded Laplacian needs no pivoting, so that the order is free to keep the factors sparse:
     # the minimum degree of the symmetric pattern takes half the memory of the default.
-    return splu(
+    factors = splu(
         matrix.tocsc(),
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )
+    solve: Callable[[FloatArray], FloatArray] = factors.solve
+    return solve

@@ -14,37 +14,30 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance, settle
-from rayrelief.solvers.base import LinearSolution, check_limits
+from rayrelief.solvers.base import Iterative, LinearSolution
 from rayrelief.solvers.kernels import residual_limits
 from rayrelief.solvers.sparse import Parts, csr_matrix, rounding
 
 
 @dataclass(frozen=True)
-class PyAMG:
+class PyAMG(Iterative):
     """Conjugate gradients of pyamg with a V-cycle of its smoothed aggregation as preconditioner.
 
-    Parts of a component that are connected only by negligible conductances are solved separately;
-    each keeps the mean of its start.
+    Parts of a component that are connected only by negligible conductances are solved separately,
+    as if they were components; each keeps the mean of its start. A step is a cycle.
 
     Attributes
     ----------
-    rtol
-        Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
-        part separately.
-    max_steps
-        Largest number of cycles of one solve.
     theta
         Neighbours count as connected if their conductance is at least theta times the geometric
         mean of their diagonals. Without it (0) aggregates reach across discontinuities; with much
         more they stay too small.
     """
 
-    rtol: float = 1e-3
-    max_steps: int = 200
     theta: float = 0.08
 
     def __post_init__(self) -> None:
-        check_limits("PyAMG", self.rtol, self.max_steps)
+        super().__post_init__()
         if not (isinstance(self.theta, Real) and 0 <= self.theta < 1):
             raise InputError(
                 f"PyAMG got theta = {self.theta}",

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rayrelief.checks import MOST, is_count
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import InputError
 from rayrelief.graph import IndexArray
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance
@@ -113,6 +115,47 @@ class Grounded:
             balance(operator, b, x)
         converged = bool(np.isfinite(size)) or not self.free.any()
         return LinearSolution(self.parts.restore(x), steps=1, converged=converged)
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """What the direct solvers share: a limit of size, and refined solutions.
+
+    Parts of a component that are connected only by negligible conductances keep their constants.
+
+    Attributes
+    ----------
+    max_nodes
+        What is larger is refused instead of filling the memory.
+    """
+
+    max_nodes: int
+
+    def __post_init__(self) -> None:
+        if not is_count(self.max_nodes):
+            raise InputError(
+                f"{type(self).__name__} got max_nodes = {self.max_nodes!r}",
+                expected=f"an integer from 1 to {MOST:,}",
+                remedy="Leave it out for the default",
+            )
+
+    def refuse_beyond(self, nodes: int, found: str, remedy: str) -> None:
+        """Raise InputError for more nodes than the limit."""
+        if nodes > self.max_nodes:
+            expected = f"at most {self.max_nodes} (its max_nodes)"
+            raise InputError(found, expected=expected, remedy=remedy)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedElimination:
+    """A grounded operator, and the function that applies the inverse of its matrix."""
+
+    grounded: Grounded
+    inverse: Callable[[FloatArray], FloatArray]
+
+    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
+        """Solve for one right-hand side (N,); of start (N,) only the constants count."""
+        return self.grounded.solve(self.inverse, rhs, start)
 
 
 def rounding(strongest: Any, nodes: Any) -> Any:

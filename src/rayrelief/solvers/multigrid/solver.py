@@ -14,7 +14,7 @@ import numpy as np
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import settle
-from rayrelief.solvers.base import LinearSolution, check_limits
+from rayrelief.solvers.base import Iterative, LinearSolution
 from rayrelief.solvers.kernels import residual_limits
 from rayrelief.solvers.multigrid import passes
 from rayrelief.solvers.multigrid.cycle import DAMPING
@@ -32,23 +32,13 @@ TRUSTED = 1e-7  # relative residuals above this are carried along without harm
 
 
 @dataclass(frozen=True)
-class Multigrid:
+class Multigrid(Iterative):
     """Conjugate gradients with a V-cycle as preconditioner; time and memory linear in the pixels.
 
-    Attributes
-    ----------
-    rtol
-        Stops when |residual| <= rtol |rhs|, or at the rounding errors of the residual, for each
-        component separately.
-    max_steps
-        Largest number of cycles of one solve.
+    A step is a cycle.
     """
 
     rtol: float = 3e-3
-    max_steps: int = 200
-
-    def __post_init__(self) -> None:
-        check_limits("Multigrid", self.rtol, self.max_steps)
 
     def prepare(self, operator: Operator) -> PreparedMultigrid:
         """Make room; the hierarchy is built when it is first needed."""
