@@ -13,6 +13,12 @@ from rayrelief.errors import InputError
 MOST = 2**31 - 1
 
 
+def require(usable: object, found: str, expected: str, remedy: str) -> None:
+    """Raise InputError unless what was found is usable."""
+    if not usable:
+        raise InputError(found, expected=expected, remedy=remedy)
+
+
 @dataclass(frozen=True)
 class Rule:
     """What the value of a setting has to be.
@@ -34,10 +40,9 @@ class Rule:
 
     def check(self, name: str, value: object) -> None:
         """Raise InputError unless the value of a setting is usable."""
-        if not self.usable(value):
-            shown = repr(value) if isinstance(value, str) else value
-            found = f"{self.called or name} is {shown}"
-            raise InputError(found, expected=self.expected, remedy=self.remedy)
+        shown = repr(value) if isinstance(value, str) else value
+        found = f"{self.called or name} is {shown}"
+        require(self.usable(value), found, self.expected, self.remedy)
 
 
 def check_settings(holder: object, **rules: Rule) -> None:

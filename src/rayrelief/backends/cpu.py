@@ -15,8 +15,7 @@ from rayrelief.backends.change import relative_change, remembered
 from rayrelief.backends.threads import kernel_threads
 from rayrelief.checks import Rule, check_settings, is_count
 from rayrelief.conventions import FloatArray, SingleArray
-from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.laws.base import EdgeTerms, Law
+from rayrelief.laws.base import FusedLaw, Law, StoredTerms
 from rayrelief.operators import Operator
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import LinearSolution, PreparedSolver, Solver, UpdatableSolver
@@ -79,14 +78,15 @@ class CPUComputation:
     def linearise(self, law: Law, x: FloatArray) -> float:
         """Set up the operator and the right-hand side of the law at x (N,); returns the energy."""
         equations, conductance, rhs = self._problem.equations, self.operator.conductance, self.rhs
-        weigh = getattr(law, "weigh", None) or _Stored(law.terms(equations, x)).weigh
+        fused: FusedLaw | StoredTerms
+        fused = law if isinstance(law, FusedLaw) else StoredTerms(law.terms(equations, x))
         self._is_new = True
         rhs[:] = 0.0
         flux = np.empty((2, x.size))
         energies: FloatArray = np.zeros(1)
         for d in range(0, len(conductance), 2):
             pair = slice(d, d + 2)  # opposite directions: what one weight depends on
-            energies = energies + weigh(equations, pair, x, conductance[pair], flux)
+            energies = energies + fused.weigh(equations, pair, x, (conductance[pair], flux))
             _join_opposite(equations.graph.neighbours[pair], conductance[pair], flux, rhs)
         energy = float(np.cumsum(energies)[-1]) if x.size else 0.0  # in order: cumsum has no choice
         if self._problem.anchors is None:
@@ -120,30 +120,6 @@ class CPUComputation:
         """Release operator and solver, and evaluate the law at x (N,)."""
         del self.operator, self.rhs, self._prepared
         return Final.of(law, self._problem.equations, x)
-
-
-@dataclass(frozen=True, eq=False)
-class _Stored:
-    """A law whose terms have been evaluated for all edges at once."""
-
-    terms: EdgeTerms
-
-    def weigh(
-        self,
-        equations: EdgeEquations,
-        pair: slice,
-        x: FloatArray,
-        conductance: SingleArray,
-        flux: FloatArray,
-    ) -> FloatArray:
-        """See ``Bilateral.weigh``; the energy as one block."""
-        neighbours, gamma = equations.graph.neighbours[pair], equations.gamma[pair]
-        exists = neighbours != np.arange(x.size, dtype=np.uint32)
-        weights = np.where(exists, self.terms.weights[pair], 0.0)
-        target = np.where(exists, self.terms.target[pair], 0.0)
-        conductance[:] = weights * gamma.astype(np.float64) ** 2
-        np.multiply(conductance, target, out=flux)
-        return np.array([np.sum(conductance * (x - x[neighbours] - target) ** 2)])
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)

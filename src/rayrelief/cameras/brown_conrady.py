@@ -11,9 +11,8 @@ import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.homography import through_homography
-from rayrelief.cameras.intrinsics import IntrinsicCamera
+from rayrelief.cameras.intrinsics import IntrinsicCamera, check_angles
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,7 @@ class BrownConrady(IntrinsicCamera):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if max(abs(self.tilt_x), abs(self.tilt_y)) >= math.pi / 2:
-            raise CameraError(
-                f"a sensor tilted by tilt_x = {self.tilt_x}, tilt_y = {self.tilt_y}",
-                expected="angles below a right angle, in radians",
-                remedy="Convert the angles if they are in degrees",
-            )
+        check_angles("a sensor tilted by", tilt_x=self.tilt_x, tilt_y=self.tilt_y)
 
     @cached_property
     def distortion(self) -> LensDistortion:

@@ -19,9 +19,9 @@ import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.homography import through_homography
+from rayrelief.cameras.intrinsics import check_angles, check_parameter
 from rayrelief.cameras.radial import RadialCamera, up_to
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError
 
 # At -1 all directions next to the axis of the lens are bent to the axis.
 SMALLEST_R0 = -0.999
@@ -59,18 +59,10 @@ class Cahvor(RadialCamera):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if max(abs(self.alpha), abs(self.beta)) >= math.pi / 2:
-            raise CameraError(
-                f"a lens axis at alpha = {self.alpha}, beta = {self.beta}",
-                expected="angles below a right angle, in radians",
-                remedy="Convert the angles if they are in degrees",
-            )
-        if self.r0 < SMALLEST_R0:
-            raise CameraError(
-                f"r0 = {self.r0}",
-                expected=f"a number >= {SMALLEST_R0}, about 0 for most lenses",
-                remedy="Check the order of the parameters: alpha, beta, r0, r1, r2",
-            )
+        check_angles("a lens axis at", alpha=self.alpha, beta=self.beta)
+        expected = f"a number >= {SMALLEST_R0}, about 0 for most lenses"
+        remedy = "Check the order of the parameters: alpha, beta, r0, r1, r2"
+        check_parameter(self, "r0", self.r0 >= SMALLEST_R0, expected, remedy)
 
     @cached_property
     def distortion(self) -> LensDistortion:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera
 from rayrelief.cameras.unified import sphere_direction, sphere_radius
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError
 
 # At 1 the centre of the second sphere leaves the first one, and directions lose all their digits.
 LARGEST_XI = 0.999
@@ -36,18 +36,10 @@ class DoubleSphere(RadialCamera):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not abs(self.xi) <= LARGEST_XI:
-            raise CameraError(
-                f"xi = {self.xi}",
-                expected=f"a number from {-LARGEST_XI} to {LARGEST_XI}",
-                remedy="Check the order of the parameters: xi comes before alpha",
-            )
-        if not 0 <= self.alpha <= 1:
-            raise CameraError(
-                f"alpha = {self.alpha}",
-                expected="a number from 0 to 1",
-                remedy="Check the order of the parameters: xi comes before alpha",
-            )
+        remedy = "Check the order of the parameters: xi comes before alpha"
+        expected = f"a number from {-LARGEST_XI} to {LARGEST_XI}"
+        check_parameter(self, "xi", abs(self.xi) <= LARGEST_XI, expected, remedy)
+        check_parameter(self, "alpha", 0 <= self.alpha <= 1, "a number from 0 to 1", remedy)
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the unit directions at radii (n,)."""

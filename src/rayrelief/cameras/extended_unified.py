@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera
 from rayrelief.cameras.unified import sphere_direction, sphere_radius
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError
 
 # Far beyond any lens: the ellipsoid is a needle or a disc.
 BETAS = (1e-6, 1e6)
@@ -33,18 +33,10 @@ class ExtendedUnified(RadialCamera):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.alpha <= 1:
-            raise CameraError(
-                f"alpha = {self.alpha}",
-                expected="a number from 0 to 1",
-                remedy="Check the order of the parameters: alpha comes before beta",
-            )
-        if not BETAS[0] <= self.beta <= BETAS[1]:
-            raise CameraError(
-                f"beta = {self.beta}",
-                expected=f"a number from {BETAS[0]:g} to {BETAS[1]:g}, about 1 for most lenses",
-                remedy="Check the order of the parameters: alpha comes before beta",
-            )
+        remedy = "Check the order of the parameters: alpha comes before beta"
+        check_parameter(self, "alpha", 0 <= self.alpha <= 1, "a number from 0 to 1", remedy)
+        expected = f"a number from {BETAS[0]:g} to {BETAS[1]:g}, about 1 for most lenses"
+        check_parameter(self, "beta", BETAS[0] <= self.beta <= BETAS[1], expected, remedy)
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the directions at radii (n,)."""

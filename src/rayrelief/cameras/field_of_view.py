@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera, up_to
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError
 
 # Radians. Below, the radius is that of a pinhole to the last digit.
 SMALLEST_OMEGA = 1e-9
@@ -29,12 +29,10 @@ class FieldOfView(RadialCamera):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not SMALLEST_OMEGA <= self.omega < math.pi:
-            raise CameraError(
-                f"omega = {self.omega}",
-                expected=f"an angle in radians, from {SMALLEST_OMEGA:g} to below pi",
-                remedy="Convert degrees to radians; a lens without distortion is a Pinhole",
-            )
+        usable = SMALLEST_OMEGA <= self.omega < math.pi
+        expected = f"an angle in radians, from {SMALLEST_OMEGA:g} to below pi"
+        remedy = "Convert degrees to radians; a lens without distortion is a Pinhole"
+        check_parameter(self, "omega", usable, expected, remedy)
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the directions at radii (n,)."""

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera, up_to
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,9 @@ class IdealFisheye(RadialCamera):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.widest <= math.pi:
-            raise CameraError(
-                f"widest = {self.widest}",
-                expected="an angle off the axis above 0 and up to pi, in radians",
-                remedy="Give half the field of view, and convert it if it is in degrees",
-            )
+        expected = "an angle off the axis above 0 and up to pi, in radians"
+        remedy = "Give half the field of view, and convert it if it is in degrees"
+        check_parameter(self, "widest", 0 < self.widest <= math.pi, expected, remedy)
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the directions at radii (n,)."""

@@ -128,6 +128,26 @@ class IntrinsicCamera(Camera):
         return np.stack((u, v), axis=1)
 
 
+def check_parameter(
+    camera: IntrinsicCamera, name: str, usable: object, expected: str, remedy: str
+) -> None:
+    """Raise CameraError unless a parameter is usable."""
+    if not usable:
+        found = f"{name} = {getattr(camera, name)}"
+        raise CameraError(found, expected=expected, remedy=remedy)
+
+
+def check_angles(found: str, **angles: float) -> None:
+    """Raise CameraError unless angles that tilt a part of the camera are below a right angle."""
+    if max(map(abs, angles.values())) >= math.pi / 2:
+        named = ", ".join(f"{name} = {angle}" for name, angle in angles.items())
+        raise CameraError(
+            f"{found} {named}",
+            expected="angles below a right angle, in radians",
+            remedy="Convert the angles if they are in degrees",
+        )
+
+
 def check_numbers(camera: IntrinsicCamera) -> None:
     """Raise CameraError unless all parameters of a camera are finite numbers."""
     for parameter in fields(camera):

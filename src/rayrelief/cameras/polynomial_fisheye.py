@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from rayrelief.cameras.fisheye import IdealFisheye
+from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RisingFunction, first_failure
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import CameraError
 
 SMALLEST_K1 = 1e-9
 
@@ -46,12 +46,9 @@ class PolynomialFisheye(IdealFisheye):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.k1 < SMALLEST_K1:
-            raise CameraError(
-                f"k1 = {self.k1}",
-                expected=f"a number >= {SMALLEST_K1:g}: the angle increases with the radius",
-                remedy="Change the signs of all coefficients if they come from Blender",
-            )
+        expected = f"a number >= {SMALLEST_K1:g}: the angle increases with the radius"
+        remedy = "Change the signs of all coefficients if they come from Blender"
+        check_parameter(self, "k1", self.k1 >= SMALLEST_K1, expected, remedy)
 
     @cached_property
     def profile(self) -> RisingFunction:

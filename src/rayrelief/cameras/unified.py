@@ -19,9 +19,9 @@ from typing import ClassVar
 import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
+from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RIM, RadialCamera, up_to
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import CameraError
 
 # At -1 the field of view shrinks to nothing.
 SMALLEST_XI = -0.999
@@ -52,12 +52,9 @@ class Unified(RadialCamera):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.xi < SMALLEST_XI:
-            raise CameraError(
-                f"xi = {self.xi}",
-                expected=f"a number >= {SMALLEST_XI}: 0 for a pinhole, about 1 to 3 for fisheyes",
-                remedy="Check the order of the parameters: in Kalibr's files xi comes first",
-            )
+        expected = f"a number >= {SMALLEST_XI}: 0 for a pinhole, about 1 to 3 for fisheyes"
+        remedy = "Check the order of the parameters: in Kalibr's files xi comes first"
+        check_parameter(self, "xi", self.xi >= SMALLEST_XI, expected, remedy)
 
     @cached_property
     def distortion(self) -> LensDistortion:

@@ -21,6 +21,7 @@ from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
 from rayrelief.io.masks import read_mask
 from rayrelief.io.normals import NormalFile, read_normals
+from rayrelief.io.sources import missing
 from rayrelief.scene import Scene
 
 NORMAL_SUFFIXES = (".png", ".tif", ".tiff", ".exr", ".npy", ".npz", ".mat")
@@ -76,11 +77,7 @@ def read_scene(
     """
     path = Path(path)
     if not path.exists():
-        raise FileError(
-            f"{path} does not exist",
-            expected="a folder or a normal map",
-            remedy="Check the path",
-        )
+        raise missing(path, "a folder or a normal map")
     folder = path if path.is_dir() else None
     source = path if folder is None else find_normals(folder)
     convention, convention_note = choose_convention(folder, source, convention)

@@ -35,9 +35,7 @@ def read_bytes(path: Path, size: int = -1) -> bytes:
         with path.open("rb") as file:
             data = file.read(size)
     except FileNotFoundError as error:
-        raise FileError(
-            f"{path} does not exist", expected="a file", remedy="Check the path"
-        ) from error
+        raise missing(path, "a file") from error
     except OSError as error:
         raise FileError(
             f"{path} cannot be read: {error.strerror or error}",
@@ -45,10 +43,18 @@ def read_bytes(path: Path, size: int = -1) -> bytes:
             remedy="Check the path and its permissions",
         ) from error
     if not data:
-        raise FileError(
-            f"{path} is empty", expected="a file with content", remedy="Write or download it again"
-        )
+        raise empty(path, "a file with content")
     return data
+
+
+def missing(path: Path, expected: str) -> FileError:
+    """Error for a path that leads nowhere."""
+    return FileError(f"{path} does not exist", expected=expected, remedy="Check the path")
+
+
+def empty(path: Path, expected: str) -> FileError:
+    """Error for a file that holds nothing."""
+    return FileError(f"{path} is empty", expected=expected, remedy="Write or download it again")
 
 
 def check_signature(path: Path) -> None:

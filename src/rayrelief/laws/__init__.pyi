@@ -1,4 +1,5 @@
 from .base import EdgeTerms as EdgeTerms
 from .base import FixedWeights as FixedWeights
+from .base import FusedLaw as FusedLaw
 from .base import Law as Law
 from .bilateral import Bilateral as Bilateral

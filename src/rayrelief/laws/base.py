@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 
 
@@ -31,11 +31,7 @@ class EdgeTerms:
 
 
 class Law(Protocol):
-    """Weights of the edges and their target differences, given the surface so far.
-
-    It may also have ``weigh``, which does the same pair of directions by pair, without storing the
-    terms of all edges (see ``Bilateral``).
-    """
+    """Weights of the edges and their target differences, given the surface so far."""
 
     def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
         """Evaluate the law at the iterate x (N,)."""
@@ -48,6 +44,40 @@ class Law(Protocol):
     def cuts(self, terms: EdgeTerms) -> BoolArray:
         """Whether each directed edge (D, N) is treated as a jump."""
         ...
+
+
+Flux = tuple[SingleArray, FloatArray]
+"""w gamma^2 and w gamma^2 target (2, N) of two opposite directions."""
+
+
+@runtime_checkable
+class FusedLaw(Law, Protocol):
+    """A law that a backend need not store the terms of: it goes from x to the flux of the edges."""
+
+    def weigh(self, equations: EdgeEquations, pair: slice, x: FloatArray, out: Flux) -> FloatArray:
+        """Fill the flux of a pair of opposite directions at x (N,).
+
+        Returns the energies of blocks of nodes, as many for each pair.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTerms:
+    """Any law at one iterate, its terms evaluated for all edges at once."""
+
+    terms: EdgeTerms
+
+    def weigh(self, equations: EdgeEquations, pair: slice, x: FloatArray, out: Flux) -> FloatArray:
+        """Fill the flux of a pair of opposite directions; the energy as one block."""
+        conductance, flux = out
+        neighbours, gamma = equations.graph.neighbours[pair], equations.gamma[pair]
+        exists = neighbours != np.arange(x.size, dtype=np.uint32)
+        weights = np.where(exists, self.terms.weights[pair], 0.0)
+        target = np.where(exists, self.terms.target[pair], 0.0)
+        conductance[:] = weights * gamma.astype(np.float64) ** 2
+        np.multiply(conductance, target, out=flux)
+        return np.array([np.sum(conductance * (x - x[neighbours] - target) ** 2)])
 
 
 @dataclass(frozen=True, eq=False)

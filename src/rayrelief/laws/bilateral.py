@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.laws.base import EdgeTerms
+from rayrelief.laws.base import EdgeTerms, Flux
 from rayrelief.laws.elementary import exp, log
-from rayrelief.solvers.kernels import FUSED
+from rayrelief.solvers.kernels import FUSED, block_range
 
 NODES_PER_BLOCK = 512  # of a block; the partial energies of the blocks are added in order
 
@@ -44,16 +44,8 @@ class Bilateral:
         """Evaluate weights, activation and right-hand sides at the iterate x (N,)."""
         shape = equations.offset.shape
         weights, beta, target = np.empty(shape), np.zeros(shape), np.empty(shape)
-        _edge_terms(
-            equations.graph.neighbours,
-            equations.offset,
-            equations.gamma_weight,
-            x,
-            *self._settings(equations),
-            weights,
-            beta,
-            target,
-        )
+        edges = _edges(equations, slice(None), x)
+        _edge_terms(edges, self._settings(equations), weights, beta, target)
         return EdgeTerms(weights, target, beta if self.jumps else None)
 
     def cuts(self, terms: EdgeTerms) -> BoolArray:
@@ -61,35 +53,22 @@ class Bilateral:
         cuts: BoolArray = np.greater(self.q * (self.rho - terms.weights), 0)  # Eq. 16
         return cuts
 
-    def weigh(
-        self,
-        equations: EdgeEquations,
-        pair: slice,
-        x: FloatArray,
-        conductance: SingleArray,
-        flux: FloatArray,
-    ) -> FloatArray:
-        """Fill w gamma^2 and w gamma^2 target (2, N) of two opposite directions, edge by edge.
-
-        Returns the energy of each block of nodes, without storing any terms.
-        """
+    def weigh(self, equations: EdgeEquations, pair: slice, x: FloatArray, out: Flux) -> FloatArray:
+        """Fill the flux of a pair of opposite directions, edge by edge: no terms are stored."""
         energies = np.empty((x.size + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK)
-        _weighted_edges(
-            equations.graph.neighbours[pair],
-            equations.offset[pair],
-            equations.gamma[pair],
-            equations.gamma_weight[pair],
-            x,
-            *self._settings(equations),
-            conductance,
-            flux,
-            energies,
-        )
+        edges = _edges(equations, pair, x)
+        _weighted_edges(edges, self._settings(equations), equations.gamma[pair], *out, energies)
         return energies
 
     def _settings(self, equations: EdgeEquations) -> tuple[Any, ...]:
         logarithmic = equations.unknown == "log-depth"
         return float(self.k), self.jumps, float(self.q), float(self.rho), logarithmic
+
+
+def _edges(equations: EdgeEquations, directions: slice, x: FloatArray) -> tuple[Any, ...]:
+    """What kernels read of some directions: neighbours, offsets, gamma of the weights; and x."""
+    arrays = equations.graph.neighbours, equations.offset, equations.gamma_weight
+    return *(array[directions] for array in arrays), x
 
 
 @njit(inline="always", error_model="numpy")
@@ -129,81 +108,26 @@ def blended_offset(difference: float, offset: float, beta: float) -> float:
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def _edge_terms(
-    neighbours: Any,
-    offset: Any,
-    gamma_weight: Any,
-    x: Any,
-    k: float,
-    jumps: bool,
-    q: float,
-    rho: float,
-    logarithmic: bool,
-    weights: Any,
-    beta: Any,
-    target: Any,
-) -> None:
-    nodes = len(x)
+def _edge_terms(edges: Any, settings: Any, weights: Any, beta: Any, target: Any) -> None:
+    directions, nodes = weights.shape
     for block in prange((nodes + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK):
-        lo = block * NODES_PER_BLOCK
-        hi = min(lo + NODES_PER_BLOCK, nodes)
-        differences = np.empty((len(offset), hi - lo))
-        settings = (k, jumps, q, rho, logarithmic)
-        _terms_of_block(
-            neighbours,
-            offset,
-            gamma_weight,
-            x,
-            settings,
-            lo,
-            hi,
-            differences,
-            weights,
-            beta,
-            target,
-            lo,
-        )
+        lo, hi = block_range(block, NODES_PER_BLOCK, 0, nodes)
+        differences = np.empty((directions, hi - lo))
+        _terms_of_block(edges, settings, (lo, hi, lo), differences, weights, beta, target)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _weighted_edges(
-    neighbours: Any,
-    offset: Any,
-    gamma: Any,
-    gamma_weight: Any,
-    x: Any,
-    k: float,
-    jumps: bool,
-    q: float,
-    rho: float,
-    logarithmic: bool,
-    conductance: Any,
-    flux: Any,
-    energies: Any,
+    edges: Any, settings: Any, gamma: Any, conductance: Any, flux: Any, energies: Any
 ) -> None:
     """w gamma^2 and w gamma^2 target of each directed edge; the energy of each block."""
-    directions, nodes = offset.shape
+    directions, nodes = gamma.shape
     for block in prange(len(energies)):
-        lo = block * NODES_PER_BLOCK
-        hi = min(lo + NODES_PER_BLOCK, nodes)
+        lo, hi = block_range(block, NODES_PER_BLOCK, 0, nodes)
         shape = (directions, hi - lo)
         differences, weights = np.empty(shape), np.empty(shape)
         beta, target = np.empty(shape), np.empty(shape)
-        settings = (k, jumps, q, rho, logarithmic)
-        _terms_of_block(
-            neighbours,
-            offset,
-            gamma_weight,
-            x,
-            settings,
-            lo,
-            hi,
-            differences,
-            weights,
-            beta,
-            target,
-            0,
-        )
+        _terms_of_block(edges, settings, (lo, hi, 0), differences, weights, beta, target)
         energy = 0.0
         for d in range(directions):
             difference, g, w = differences[d], gamma[d, lo:hi], weights[d]
@@ -220,25 +144,16 @@ def _weighted_edges(
 
 @njit(inline="always", error_model="numpy")
 def _terms_of_block(
-    neighbours: Any,
-    offset: Any,
-    gamma_weight: Any,
-    x: Any,
-    settings: Any,
-    lo: int,
-    hi: int,
-    differences: Any,
-    weights: Any,
-    beta: Any,
-    target: Any,
-    at: int,
+    edges: Any, settings: Any, span: Any, differences: Any, weights: Any, beta: Any, target: Any
 ) -> None:
-    """Differences, weights, activation and right-hand sides of the nodes lo..hi.
+    """Differences, weights, activation and right-hand sides of a span of nodes, lo..hi.
 
     Weights, activation and right-hand sides are written from column ``at`` on. What is gathered is
     gathered first: loops over rows of arrays alone vectorise.
     """
+    neighbours, offset, gamma_weight, x = edges
     k, jumps, q, rho, logarithmic = settings
+    lo, hi, at = span
     here, nodes = x[lo:hi], hi - lo
     for d in range(len(offset)):
         b, difference = neighbours[d, lo:hi], differences[d]

@@ -17,7 +17,7 @@ from rayrelief.errors import InputError
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance, settle
 from rayrelief.solvers.base import Iterative, LinearSolution
-from rayrelief.solvers.kernels import dot, flow, residual_limits, residual_square
+from rayrelief.solvers.kernels import block_range, dot, flow, residual_limits, residual_square
 
 PORTION = 40_000_000  # nodes times steps of one call
 NODES_PER_BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
@@ -71,96 +71,55 @@ class _PreparedConjugateGradient:
         r, p, q = np.empty_like(x), np.empty_like(x), np.empty_like(x)
         steps = np.zeros(graph.component_count, dtype=np.int64)
         converged = np.zeros(graph.component_count, dtype=np.bool_)
-        sizes = np.diff(graph.starts)
-        first_small = int(
-            np.searchsorted(-sizes, -NODES_PER_BLOCK)
-        )  # components are sorted by size
-        matrix = (
-            *(graph.neighbours, self.operator.conductance, self.operator.anchors),
-            self.inverse_diagonal,
-        )
-        limits = residual_limits(
-            graph.starts,
-            self.operator.anchors,
-            rhs,
-            x,
-            self.inverse_diagonal,
-            1.0,
-            self.recipe.rtol * tighten,
-        )
-        max_steps = self.recipe.max_steps
+        sizes = np.diff(graph.starts)  # components are sorted by size
+        first_small = int(np.searchsorted(-sizes, -NODES_PER_BLOCK))
+        anchors, inverse = self.operator.anchors, self.inverse_diagonal
+        system = graph.neighbours, self.operator.conductance, anchors, inverse, rhs
+        rtol, max_steps = self.recipe.rtol * tighten, self.recipe.max_steps
+        limits = residual_limits(graph.starts, anchors, rhs, x, inverse, 1.0, rtol)
         for c in range(first_small):
             lo, hi = graph.starts[c], graph.starts[c + 1]
             # In portions of a fraction of a second, between which Python can be interrupted.
             portion = max(1, PORTION // int(hi - lo))
             rr = rz = -1.0  # not begun
             while rr < 0 or (rr > limits[c] and steps[c] < max_steps):
-                budget = min(portion, max_steps - steps[c])
-                done, rr, rz = _solve_by_blocks(
-                    *matrix, rhs, x, r, p, q, lo, hi, limits[c], budget, rr, rz
-                )
+                until = limits[c], min(portion, max_steps - steps[c])
+                done, rr, rz = _solve_by_blocks(system, x, r, p, q, (lo, hi), until, rr, rz)
                 steps[c] += done
             converged[c] = rr <= limits[c]
-        _solve_small(
-            *matrix,
-            rhs,
-            x,
-            r,
-            p,
-            q,
-            graph.starts,
-            first_small,
-            limits,
-            max_steps,
-            steps,
-            converged,
-        )
+        small, until = slice(first_small, None), (limits[first_small:], max_steps)
+        starts = graph.starts[small]
+        _solve_small(system, x, r, p, q, starts, until, steps[small], converged[small])
         balance(self.operator, rhs, x)
         return LinearSolution(x, int(steps.max(initial=0)), bool(converged.all()))
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def _solve_by_blocks(
-    neighbours: Any,
-    conductance: Any,
-    anchors: Any,
-    inverse: Any,
-    rhs: Any,
-    x: Any,
-    r: Any,
-    p: Any,
-    q: Any,
-    start: int,
-    stop: int,
-    limit: float,
-    max_steps: int,
-    rr: float,
-    rz: float,
+    system: Any, x: Any, r: Any, p: Any, q: Any, nodes: Any, until: Any, rr: float, rz: float
 ) -> Any:
     """Begin (rr < 0) or go on; returns the steps done, r.r and r.z."""
+    start, stop = nodes
+    limit, max_steps = until
     blocks = (stop - start + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK
     partial = np.empty((blocks, 2))
     if rr < 0:
         for k in prange(blocks):
-            lo = start + k * NODES_PER_BLOCK
-            hi = min(lo + NODES_PER_BLOCK, stop)
-            partial[k] = _begin(neighbours, conductance, anchors, inverse, rhs, x, r, p, lo, hi)
+            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
+            partial[k] = _begin(system, x, r, p, lo, hi)
         rr, rz = _ordered_sum(partial)
     steps = 0
     while rr > limit and steps < max_steps:
         for k in prange(blocks):
-            lo = start + k * NODES_PER_BLOCK
-            hi = min(lo + NODES_PER_BLOCK, stop)
-            partial[k, 0] = _multiply(neighbours, conductance, anchors, p, q, lo, hi)
+            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
+            partial[k, 0] = _multiply(system, p, q, lo, hi)
         step = rz / _ordered_sum(partial)[0]
         for k in prange(blocks):
-            lo = start + k * NODES_PER_BLOCK
-            hi = min(lo + NODES_PER_BLOCK, stop)
-            partial[k] = _advance(step, anchors, inverse, x, r, p, q, lo, hi)
+            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
+            partial[k] = _advance(step, system, x, r, p, q, lo, hi)
         rr, new_rz = _ordered_sum(partial)
         for k in prange(blocks):
-            lo = start + k * NODES_PER_BLOCK
-            hi = min(lo + NODES_PER_BLOCK, stop)
+            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
             _turn(new_rz / rz, p, q, lo, hi)
         rz = new_rz
         steps += 1
@@ -169,29 +128,16 @@ def _solve_by_blocks(
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def _solve_small(
-    neighbours: Any,
-    conductance: Any,
-    anchors: Any,
-    inverse: Any,
-    rhs: Any,
-    x: Any,
-    r: Any,
-    p: Any,
-    q: Any,
-    starts: Any,
-    first: int,
-    limits: Any,
-    max_steps: int,
-    steps: Any,
-    converged: Any,
+    system: Any, x: Any, r: Any, p: Any, q: Any, starts: Any, until: Any, steps: Any, converged: Any
 ) -> None:
-    for c in prange(first, len(starts) - 1):
+    limits, max_steps = until
+    for c in prange(len(steps)):
         lo, hi = starts[c], starts[c + 1]
-        rr, rz = _begin(neighbours, conductance, anchors, inverse, rhs, x, r, p, lo, hi)
+        rr, rz = _begin(system, x, r, p, lo, hi)
         done = 0
         while rr > limits[c] and done < max_steps:
-            step = rz / _multiply(neighbours, conductance, anchors, p, q, lo, hi)
-            rr, new_rz = _advance(step, anchors, inverse, x, r, p, q, lo, hi)
+            step = rz / _multiply(system, p, q, lo, hi)
+            rr, new_rz = _advance(step, system, x, r, p, q, lo, hi)
             _turn(new_rz / rz, p, q, lo, hi)
             rz = new_rz
             done += 1
@@ -199,20 +145,10 @@ def _solve_small(
 
 
 @njit(inline="always", error_model="numpy")
-def _begin(
-    neighbours: Any,
-    conductance: Any,
-    anchors: Any,
-    inverse: Any,
-    rhs: Any,
-    x: Any,
-    r: Any,
-    p: Any,
-    lo: int,
-    hi: int,
-) -> Any:
+def _begin(system: Any, x: Any, r: Any, p: Any, lo: int, hi: int) -> Any:
     """Residual and first direction; returns r.r and r.z."""
-    flow(neighbours, conductance, anchors, x, r, lo, hi)
+    neighbours, conductance, anchors, inverse, rhs = system
+    flow((neighbours, conductance, anchors), x, r, lo, hi)
     for a in range(lo, hi):
         r[a] = rhs[a] - r[a]
         p[a] = r[a] * inverse[a]
@@ -220,19 +156,17 @@ def _begin(
 
 
 @njit(inline="always", error_model="numpy")
-def _multiply(
-    neighbours: Any, conductance: Any, anchors: Any, p: Any, q: Any, lo: int, hi: int
-) -> Any:
+def _multiply(system: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
     """q = A p on nodes lo..hi; returns p.q."""
-    flow(neighbours, conductance, anchors, p, q, lo, hi)
+    neighbours, conductance, anchors, _, _ = system
+    flow((neighbours, conductance, anchors), p, q, lo, hi)
     return dot(p[lo:hi], q[lo:hi])
 
 
 @njit(inline="always", error_model="numpy")
-def _advance(
-    step: float, anchors: Any, inverse: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int
-) -> Any:
+def _advance(step: float, system: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
     """One step along p; leaves the preconditioned residual z in q; returns r.r and r.z."""
+    _, _, anchors, inverse, _ = system
     x_block, r_block, p_block, q_block = x[lo:hi], r[lo:hi], p[lo:hi], q[lo:hi]
     inverse_block = inverse[lo:hi]
     for i in range(hi - lo):

@@ -1,7 +1,9 @@
 """Parts of the solvers' kernels, written once; most of them are inlined.
 
 numba's cache watches the file of a cached function only: after a change here, delete the caches of
-the kernels that use it (CONTRIBUTING.md).
+the kernels that use it (CONTRIBUTING.md). Arrays that kernels read together come as a tuple; those
+that they write do not: numba takes writing to the members of a tuple, in a parallel loop, for dead
+code.
 """
 
 from __future__ import annotations
@@ -15,11 +17,17 @@ EPSILON = float(np.finfo(np.float64).eps)
 FUSED = {"contract"}  # multiply and add in one instruction; the order of sums stays as written
 
 
+@njit(inline="always")
+def block_range(block: int, size: int, first: int, end: int) -> Any:
+    """Where a block of so many of the nodes first..end begins and ends."""
+    lo = first + block * size
+    return lo, min(lo + size, end)
+
+
 @njit(inline="always", error_model="numpy")
-def flow(
-    neighbours: Any, conductance: Any, anchors: Any, x: Any, out: Any, lo: int, hi: int
-) -> None:
+def flow(matrix: Any, x: Any, out: Any, lo: int, hi: int) -> None:
     """out = A x on nodes lo..hi. Slices and unsigned indices spare the checks of each access."""
+    neighbours, conductance, anchors = matrix
     x_block, out_block = x[lo:hi], out[lo:hi]
     out_block[:] = 0.0
     for d in range(0, len(conductance), 2):
@@ -55,11 +63,12 @@ def dot(left: Any, right: Any) -> Any:
 
 
 @njit(inline="always")
-def entries(start: Any, i: int, size: int, total: int) -> Any:
-    """First, end and step of the entries of row i of multigrid's ``Rows``."""
+def entries(rows: Any, i: int, size: int) -> Any:
+    """First, end and step of the entries of row i of so many of multigrid's ``Rows``."""
+    start, column, _ = rows
     if len(start) > 0:
         return start[i], start[i + 1], 1
-    return i, total, size
+    return i, len(column), size
 
 
 @njit(inline="always", error_model="numpy")

@@ -73,35 +73,31 @@ class Model:
         return texts if self.camera(texts, size) == camera else None
 
 
-def _model(number: int, name: str, kind: type[IntrinsicCamera], parameters: str) -> Model:
-    return Model(number, name, kind, tuple(parameters.split()))
-
-
-# Of several models of one kind the first that expresses a camera is written.
-MODELS = (
-    _model(0, "SIMPLE_PINHOLE", Pinhole, "f cx cy"),
-    _model(1, "PINHOLE", Pinhole, "fx fy cx cy"),
-    _model(2, "SIMPLE_RADIAL", BrownConrady, "f cx cy k1"),
-    _model(3, "RADIAL", BrownConrady, "f cx cy k1 k2"),
-    _model(4, "OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2"),
-    _model(5, "OPENCV_FISHEYE", KannalaBrandt, "fx fy cx cy k1 k2 k3 k4"),
-    _model(6, "FULL_OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2 k3 k4 k5 k6"),
-    _model(7, "FOV", FieldOfView, "fx fy cx cy omega"),
-    _model(8, "SIMPLE_RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1"),
-    _model(9, "RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1 k2"),
-    _model(10, "THIN_PRISM_FISHEYE", ThinPrismFisheye, "fx fy cx cy k1 k2 p1 p2 k3 k4 s1 s2"),
-    _model(
-        11,
-        "RAD_TAN_THIN_PRISM_FISHEYE",
-        RadTanThinPrismFisheye,
-        "fx fy cx cy k0 k1 k2 k3 k4 k5 p0 p1 s0 s1 s2 s3",
-    ),
-    _model(12, "SIMPLE_DIVISION", Division, "f cx cy k"),
-    _model(13, "DIVISION", Division, "fx fy cx cy k"),
-    _model(14, "SIMPLE_FISHEYE", Equidistant, "f cx cy"),
-    _model(15, "FISHEYE", Equidistant, "fx fy cx cy"),
-    _model(16, "EUCM", ExtendedUnified, "fx fy cx cy alpha beta"),
-    _model(17, "EQUIRECTANGULAR", Equirectangular, "width height"),
+ARIA = "k0 k1 k2 k3 k4 k5 p0 p1 s0 s1 s2 s3"
+# By their numbers. Of several models of one kind the first that expresses a camera is written.
+TABLE: tuple[tuple[str, type[IntrinsicCamera], str], ...] = (
+    ("SIMPLE_PINHOLE", Pinhole, "f cx cy"),
+    ("PINHOLE", Pinhole, "fx fy cx cy"),
+    ("SIMPLE_RADIAL", BrownConrady, "f cx cy k1"),
+    ("RADIAL", BrownConrady, "f cx cy k1 k2"),
+    ("OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2"),
+    ("OPENCV_FISHEYE", KannalaBrandt, "fx fy cx cy k1 k2 k3 k4"),
+    ("FULL_OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2 k3 k4 k5 k6"),
+    ("FOV", FieldOfView, "fx fy cx cy omega"),
+    ("SIMPLE_RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1"),
+    ("RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1 k2"),
+    ("THIN_PRISM_FISHEYE", ThinPrismFisheye, "fx fy cx cy k1 k2 p1 p2 k3 k4 s1 s2"),
+    ("RAD_TAN_THIN_PRISM_FISHEYE", RadTanThinPrismFisheye, f"fx fy cx cy {ARIA}"),
+    ("SIMPLE_DIVISION", Division, "f cx cy k"),
+    ("DIVISION", Division, "fx fy cx cy k"),
+    ("SIMPLE_FISHEYE", Equidistant, "f cx cy"),
+    ("FISHEYE", Equidistant, "fx fy cx cy"),
+    ("EUCM", ExtendedUnified, "fx fy cx cy alpha beta"),
+    ("EQUIRECTANGULAR", Equirectangular, "width height"),
+)
+MODELS = tuple(
+    Model(number, name, kind, tuple(parameters.split()))
+    for number, (name, kind, parameters) in enumerate(TABLE)
 )
 BY_NAME: Mapping[str, Model] = {model.name: model for model in MODELS}
 BY_NUMBER: Mapping[int, Model] = {model.number: model for model in MODELS}

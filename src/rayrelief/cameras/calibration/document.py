@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rayrelief.errors import CameraError, FileError
-from rayrelief.io.sources import read_bytes
+from rayrelief.io.sources import empty, read_bytes
 
 Syntax = Literal["json", "yaml", "xml", "text", "binary"]
 
@@ -170,11 +170,7 @@ def read_document(path: Path) -> Document:
     """Read and parse a file; what it looks like tells its syntax, not its name."""
     data = read_bytes(path)
     if not data.strip():
-        raise FileError(
-            f"{path} is empty",
-            expected="a calibration",
-            remedy="Write or download it again",
-        )
+        raise empty(path, "a calibration")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

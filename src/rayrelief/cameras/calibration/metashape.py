@@ -54,10 +54,10 @@ OTHER_WAY = "Undistort the images in Metashape, or give the rays of this camera 
 def recognises(document: Document) -> bool:
     """Whether XML is a calibration with a projection, or has sensors."""
     root = document.content
-    if document.syntax != "xml":
-        return False
-    exported = root.tag == "calibration" and root.find("projection") is not None
-    return exported or root.find(".//sensor") is not None
+    return document.syntax == "xml" and (
+        root.find(".//sensor") is not None
+        or (root.tag == "calibration" and root.find("projection") is not None)
+    )
 
 
 def read(document: Document, request: Request) -> Reading:

@@ -65,53 +65,51 @@ def _aggregate(rows: Rows, blocks: int) -> Aggregates:
     strong = np.empty(len(rows.column), dtype=np.bool_)
     label = np.full(rows.size, FREE, dtype=np.uint32)
     attached = np.empty_like(label)
-    _find_strongest(*rows.arrays, bounds, strongest)
-    _find_strong(*rows.arrays, bounds, strongest, strong)
-    _grow_around_roots(*rows.arrays, strong, bounds, label)
-    _attach(*rows.arrays, strong, bounds, label, attached, False)
-    _attach(*rows.arrays, strong, bounds, attached, label, True)
-    _group_rest(*rows.arrays, strong, bounds, label)
+    _find_strongest(rows.arrays, bounds, strongest)
+    _find_strong(rows.arrays, bounds, strongest, strong)
+    _group(rows.arrays, strong, bounds, label, False)
+    _attach(rows.arrays, strong, bounds, label, attached, False)
+    _attach(rows.arrays, strong, bounds, attached, label, True)
+    _group(rows.arrays, strong, bounds, label, True)
     count = int(_number(bounds, label, np.empty_like(label), attached))
     return Aggregates(count, attached, strong)
 
 
 @njit(cache=True, parallel=True)
-def _find_strongest(start: Any, column: Any, conductance: Any, bounds: Any, strongest: Any) -> None:
-    size, total = len(strongest), len(column)
+def _find_strongest(rows: Any, bounds: Any, strongest: Any) -> None:
     for block in prange(len(bounds) - 1):
         for i in range(bounds[block], bounds[block + 1]):
-            first, end, step = entries(start, i, size, total)
+            first, end, step = entries(rows, i, len(strongest))
             largest = np.float32(0.0)
             for e in range(first, end, step):
-                largest = max(largest, conductance[e])
+                largest = max(largest, rows[2][e])
             strongest[i] = largest
 
 
 @njit(cache=True, parallel=True)
-def _find_strong(
-    start: Any, column: Any, conductance: Any, bounds: Any, strongest: Any, strong: Any
-) -> None:
-    size, total = len(strongest), len(column)
+def _find_strong(rows: Any, bounds: Any, strongest: Any, strong: Any) -> None:
+    _, column, conductance = rows
     for block in prange(len(bounds) - 1):
         for i in range(bounds[block], bounds[block + 1]):
-            first, end, step = entries(start, i, size, total)
+            first, end, step = entries(rows, i, len(strongest))
             for e in range(first, end, step):
                 largest = max(strongest[i], strongest[column[e]])
                 strong[e] = conductance[e] > 0.0 and conductance[e] >= STRENGTH * largest
 
 
 @njit(cache=True, parallel=True)
-def _grow_around_roots(
-    start: Any, column: Any, conductance: Any, strong: Any, bounds: Any, label: Any
-) -> None:
-    """Roots take all strong neighbours of their block; a label is the root's number."""
-    size, total = len(label), len(column)
+def _group(rows: Any, strong: Any, bounds: Any, label: Any, rest: bool) -> None:
+    """Roots take all free strong neighbours of their block; a label is the root's number.
+
+    A root has strong neighbours in its block, all of them free; of the rest any free node is one.
+    """
+    _, column, _ = rows
     for block in prange(len(bounds) - 1):
         lo, hi = bounds[block], bounds[block + 1]
         for i in range(lo, hi):
             if label[i] != FREE:
                 continue
-            first, end, step = entries(start, i, size, total)
+            first, end, step = entries(rows, i, len(label))
             free, neighbours = True, 0
             for e in range(first, end, step):
                 j = column[e]
@@ -120,37 +118,28 @@ def _grow_around_roots(
                     if label[j] != FREE:
                         free = False
                         break
-            if not free or neighbours == 0:
+            if not (rest or (free and neighbours > 0)):
                 continue
             label[i] = i
             for e in range(first, end, step):
                 j = column[e]
-                if strong[e] and lo <= j and j < hi:
+                if strong[e] and lo <= j and j < hi and label[j] == FREE:
                     label[j] = i
 
 
 @njit(cache=True, parallel=True)
-def _attach(
-    start: Any,
-    column: Any,
-    conductance: Any,
-    strong: Any,
-    bounds: Any,
-    label: Any,
-    attached: Any,
-    lonely: bool,
-) -> None:
+def _attach(rows: Any, strong: Any, bounds: Any, label: Any, attached: Any, lonely: bool) -> None:
     """Free nodes join the aggregate of their strongest labelled neighbour by a strong edge.
 
     Lonely ones, which have no strong edge at all, join their strongest neighbour if it is labelled.
     """
-    size, total = len(label), len(column)
+    _, column, conductance = rows
     for block in prange(len(bounds) - 1):
         for i in range(bounds[block], bounds[block + 1]):
             attached[i] = label[i]
             if label[i] != FREE:
                 continue
-            first, end, step = entries(start, i, size, total)
+            first, end, step = entries(rows, i, len(label))
             largest, is_lonely = 0.0, True
             for e in range(first, end, step):
                 is_lonely &= not strong[e]
@@ -160,25 +149,6 @@ def _attach(
                     attached[i] = label[column[e]]
             if lonely and not is_lonely:
                 attached[i] = FREE
-
-
-@njit(cache=True, parallel=True)
-def _group_rest(
-    start: Any, column: Any, conductance: Any, strong: Any, bounds: Any, label: Any
-) -> None:
-    """What is still free forms aggregates with its free strong neighbours of the block."""
-    size, total = len(label), len(column)
-    for block in prange(len(bounds) - 1):
-        lo, hi = bounds[block], bounds[block + 1]
-        for i in range(lo, hi):
-            if label[i] != FREE:
-                continue
-            label[i] = i
-            first, end, step = entries(start, i, size, total)
-            for e in range(first, end, step):
-                j = column[e]
-                if strong[e] and lo <= j and j < hi and label[j] == FREE:
-                    label[j] = i
 
 
 @njit(cache=True, parallel=True)

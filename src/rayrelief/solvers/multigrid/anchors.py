@@ -27,12 +27,12 @@ HELD = 1.0
 def held_apart(rows: Rows, anchors: SingleArray) -> tuple[Rows, SingleArray]:
     """Rows without the edges of held nodes, and anchors (N,) with those edges added to them."""
     held = np.empty(rows.size, dtype=np.bool_)
-    _find_held(*rows.arrays, anchors, held)
+    _find_held(rows.arrays, anchors, held)
     if not held.any():
         return rows, anchors
-    conductance, anchors = rows.conductance.copy(), anchors.copy()
-    _set_apart(rows.start, rows.column, conductance, held, anchors)
-    return replace(rows, conductance=conductance), anchors
+    rows, anchors = replace(rows, conductance=rows.conductance.copy()), anchors.copy()
+    _set_apart(rows.arrays, held, anchors)
+    return rows, anchors
 
 
 def coarse_anchors(down: Transfer, anchors: SingleArray) -> SingleArray:
@@ -43,19 +43,20 @@ def coarse_anchors(down: Transfer, anchors: SingleArray) -> SingleArray:
 
 
 @njit(cache=True)
-def _find_held(start: Any, column: Any, conductance: Any, anchors: Any, held: Any) -> None:
+def _find_held(rows: Any, anchors: Any, held: Any) -> None:
     for i in range(len(held)):
-        first, end, step = entries(start, i, len(held), len(column))
+        first, end, step = entries(rows, i, len(held))
         total = 0.0
         for e in range(first, end, step):
-            total += max(conductance[e], 0.0)
+            total += max(rows[2][e], 0.0)
         held[i] = anchors[i] > HELD * total
 
 
 @njit(cache=True)
-def _set_apart(start: Any, column: Any, conductance: Any, held: Any, anchors: Any) -> None:
+def _set_apart(rows: Any, held: Any, anchors: Any) -> None:
+    _, column, conductance = rows
     for i in range(len(held)):
-        first, end, step = entries(start, i, len(held), len(column))
+        first, end, step = entries(rows, i, len(held))
         for e in range(first, end, step):
             if held[column[e]] and not held[i]:
                 anchors[i] += max(conductance[e], 0.0)

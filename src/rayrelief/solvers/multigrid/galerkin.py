@@ -47,7 +47,7 @@ def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
     longest = len(rows.column) // rows.size if len(rows.start) == 0 else np.diff(rows.start).max()
 
     def fill(*part: Any) -> None:
-        _interpolate(*rows.arrays, aggregates.strong, aggregates.of_node, *part)
+        _interpolate(rows.arrays, aggregates.strong, aggregates.of_node, *part)
 
     return Transfer(*_compressed(rows.size, 1 + int(longest), fill))
 
@@ -73,7 +73,7 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
         coarse_place = np.full((threads, size), -1, dtype=np.int32)
 
         def fill(*part: Any) -> None:
-            _multiply(*rows.arrays, *up.arrays, *down.arrays, fine_place, coarse_place, *part)
+            _multiply(rows.arrays, up.arrays, down.arrays, fine_place, coarse_place, *part)
 
         return Rows(size, *_compressed(size, CAPACITY, fill))
 
@@ -130,22 +130,14 @@ def _room(shape: int | tuple[int, int]) -> tuple[npt.NDArray[np.uint32], SingleA
 
 @njit(cache=True, parallel=True)
 def _interpolate(
-    row_start: Any,
-    row_column: Any,
-    conductance: Any,
-    strong: Any,
-    of_node: Any,
-    begin: int,
-    column: Any,
-    weight: Any,
-    count: Any,
+    rows: Any, strong: Any, of_node: Any, begin: int, column: Any, weight: Any, count: Any
 ) -> None:
     """Aggregates and their weights in each row from ``begin`` on, and how many there are."""
-    size, total = len(of_node), len(row_column)
+    _, row_column, conductance = rows
     for block in prange((len(count) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
         for n in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, len(count))):
             i = begin + n
-            first, end, step = entries(row_start, i, size, total)
+            first, end, step = entries(rows, i, len(of_node))
             found, share = column[n], weight[n]
             found[0], share[0] = of_node[i], 0.0
             length, strength = 1, 0.0
@@ -190,15 +182,9 @@ def _transpose(
 
 @njit(cache=True, parallel=True)
 def _multiply(
-    row_start: Any,
-    row_column: Any,
-    row_conductance: Any,
-    up_start: Any,
-    up_column: Any,
-    up_weight: Any,
-    down_start: Any,
-    down_column: Any,
-    down_weight: Any,
+    rows: Any,
+    up: Any,
+    down: Any,
     fine_place: Any,
     coarse_place: Any,
     begin: int,
@@ -211,8 +197,10 @@ def _multiply(
     Row J: first (P^T L)_J over the fine nodes near J, then this times P. The places of nodes in
     the two lists are -1 outside of the row under way. Unsigned indices spare checks of each access.
     """
+    _, row_column, row_conductance = rows
+    up_start, up_column, up_weight = up
+    down_start, down_column, down_weight = down
     size, capacity = column.shape
-    fine, total = len(up_start) - 1, len(row_column)
     for block in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
         near_place, place = fine_place[get_thread_id()], coarse_place[get_thread_id()]
         near, flow = np.empty(64, dtype=np.uint32), np.empty(64)
@@ -220,7 +208,7 @@ def _multiply(
             J, nears = begin + n, 0
             for member in range(np.uint64(down_start[J]), np.uint64(down_start[J + 1])):
                 i, share = down_column[member], np.float64(down_weight[member])
-                first, end, step = entries(row_start, i, fine, total)
+                first, end, step = entries(rows, i, len(up_start) - 1)
                 room = nears + (end - first) // step + 2
                 if room > len(near):
                     near, flow = _longer(near, nears, 2 * room), _longer(flow, nears, 2 * room)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from rayrelief.graph import PixelGraph
-from rayrelief.solvers.kernels import FUSED, dot, flow, residual_square
+from rayrelief.solvers.kernels import FUSED, block_range, dot, flow, residual_square
 from rayrelief.solvers.multigrid.cycle import DAMPING
 
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
@@ -35,7 +35,7 @@ def invert_diagonal(conductance: Any, anchors: Any, inverse: Any) -> None:
     """DAMPING over the diagonal, 0 where nothing is joined, or by less than floats can invert."""
     nodes = len(inverse)
     for k in prange((nodes + SEGMENT - 1) // SEGMENT):
-        lo, hi = k * SEGMENT, min((k + 1) * SEGMENT, nodes)
+        lo, hi = block_range(k, SEGMENT, 0, nodes)
         total = inverse[lo:hi]
         total[:] = conductance[0, lo:hi]
         for d in range(1, len(conductance)):
@@ -50,83 +50,54 @@ def invert_diagonal(conductance: Any, anchors: Any, inverse: Any) -> None:
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def begin(
-    neighbours: Any,
-    conductance: Any,
-    anchors: Any,
-    inverse: Any,
-    rhs: Any,
-    x: Any,
-    r: Any,
-    z: Any,
-    bounds: Any,
-    owner: Any,
-) -> Any:
+def begin(matrix: Any, inverse: Any, rhs: Any, x: Any, r: Any, z: Any, segments: Any) -> Any:
     """Residual r and the first Jacobi step z; returns r.r of each component."""
-    partial = np.empty(len(owner))
-    for k in prange(len(owner)):
-        lo, hi = bounds[k], bounds[k + 1]
-        flow(neighbours, conductance, anchors, x, r, lo, hi)
+    partial = _for_each(segments)
+    for k in prange(len(partial)):
+        lo, hi = _ends(segments, k)
+        flow(matrix, x, r, lo, hi)
         r_block, z_block, inverse_block, rhs_block = r[lo:hi], z[lo:hi], inverse[lo:hi], rhs[lo:hi]
         for i in range(hi - lo):
             left = rhs_block[i] - r_block[i]
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
-        partial[k] = residual_square(anchors, inverse, DAMPING, r_block, lo)
-    return _sums(partial, owner)
+        partial[k] = residual_square(matrix[2], inverse, DAMPING, r_block, lo)
+    return _sums(partial, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def residual(
-    neighbours: Any,
-    conductance: Any,
-    anchors: Any,
-    r: Any,
-    z: Any,
-    q: Any,
-    bounds: Any,
-    owner: Any,
-) -> None:
+def residual(matrix: Any, r: Any, z: Any, q: Any, segments: Any) -> None:
     """q = r - A z."""
-    for k in prange(len(owner)):
-        lo, hi = bounds[k], bounds[k + 1]
-        flow(neighbours, conductance, anchors, z, q, lo, hi)
+    for k in prange(len(segments[1])):
+        lo, hi = _ends(segments, k)
+        flow(matrix, z, q, lo, hi)
         r_block, q_block = r[lo:hi], q[lo:hi]
         for i in range(hi - lo):
             q_block[i] = r_block[i] - q_block[i]
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def smooth(
-    neighbours: Any,
-    conductance: Any,
-    anchors: Any,
-    inverse: Any,
-    r: Any,
-    z: Any,
-    q: Any,
-    bounds: Any,
-    owner: Any,
-) -> Any:
+def smooth(matrix: Any, inverse: Any, r: Any, z: Any, q: Any, segments: Any) -> Any:
     """q = z after one more Jacobi step, the preconditioned residual; returns r.q, sum r, sum q."""
-    rq, sum_r, sum_q = np.empty(len(owner)), np.empty(len(owner)), np.empty(len(owner))
-    for k in prange(len(owner)):
-        lo, hi = bounds[k], bounds[k + 1]
-        flow(neighbours, conductance, anchors, z, q, lo, hi)
+    rq, sum_r, sum_q = _for_each(segments), _for_each(segments), _for_each(segments)
+    for k in prange(len(rq)):
+        lo, hi = _ends(segments, k)
+        flow(matrix, z, q, lo, hi)
         r_block, q_block, z_block, inverse_block = r[lo:hi], q[lo:hi], z[lo:hi], inverse[lo:hi]
         for i in range(hi - lo):
             q_block[i] = z_block[i] + inverse_block[i] * (r_block[i] - q_block[i])
         rq[k] = dot(r_block, q_block)
         sum_r[k], sum_q[k] = _sum(r_block), _sum(q_block)
-    return _sums(rq, owner), _sums(sum_r, owner), _sums(sum_q, owner)
+    return _sums(rq, segments), _sums(sum_r, segments), _sums(sum_q, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def turn(factor: Any, mean: Any, p: Any, q: Any, bounds: Any, owner: Any) -> None:
+def turn(factor: Any, mean: Any, p: Any, q: Any, segments: Any) -> None:
     """Next direction: p = q - mean + factor p; p is not read where the factor is zero."""
-    for k in prange(len(owner)):
-        lo, hi = bounds[k], bounds[k + 1]
-        p_block, q_block, turn, shift = p[lo:hi], q[lo:hi], factor[owner[k]], mean[owner[k]]
+    for k in prange(len(segments[1])):
+        lo, hi = _ends(segments, k)
+        component = segments[1][k]
+        p_block, q_block, turn, shift = p[lo:hi], q[lo:hi], factor[component], mean[component]
         if turn == 0.0:
             for i in range(hi - lo):
                 p_block[i] = q_block[i] - shift
@@ -136,45 +107,56 @@ def turn(factor: Any, mean: Any, p: Any, q: Any, bounds: Any, owner: Any) -> Non
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def multiply(
-    neighbours: Any, conductance: Any, anchors: Any, p: Any, z: Any, bounds: Any, owner: Any
-) -> Any:
+def multiply(matrix: Any, p: Any, z: Any, segments: Any) -> Any:
     """z = A p; returns p.z of each component."""
-    partial = np.empty(len(owner))
-    for k in prange(len(owner)):
-        lo, hi = bounds[k], bounds[k + 1]
-        flow(neighbours, conductance, anchors, p, z, lo, hi)
+    partial = _for_each(segments)
+    for k in prange(len(partial)):
+        lo, hi = _ends(segments, k)
+        flow(matrix, p, z, lo, hi)
         partial[k] = dot(p[lo:hi], z[lo:hi])
-    return _sums(partial, owner)
+    return _sums(partial, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def advance(
-    step: Any, anchors: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, bounds: Any, owner: Any
+    step: Any, anchors: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, segments: Any
 ) -> Any:
     """Step along p, with A p in z; leaves the next Jacobi step in z; returns r.r."""
-    partial = np.empty(len(owner))
-    for k in prange(len(owner)):
-        lo, hi = bounds[k], bounds[k + 1]
+    partial = _for_each(segments)
+    for k in prange(len(partial)):
+        lo, hi = _ends(segments, k)
         x_block, r_block, p_block, z_block = x[lo:hi], r[lo:hi], p[lo:hi], z[lo:hi]
-        inverse_block, length = inverse[lo:hi], step[owner[k]]
+        inverse_block, length = inverse[lo:hi], step[segments[1][k]]
         for i in range(hi - lo):
             x_block[i] += length * p_block[i]
             left = r_block[i] - length * z_block[i]
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
         partial[k] = residual_square(anchors, inverse, DAMPING, r_block, lo)
-    return _sums(partial, owner)
+    return _sums(partial, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def anchored_sums(anchors: Any, q: Any, bounds: Any, owner: Any) -> Any:
+def anchored_sums(anchors: Any, q: Any, segments: Any) -> Any:
     """Sum of anchors . q of each component."""
-    partial = np.empty(len(owner))
-    for k in prange(len(owner)):
-        lo, hi = bounds[k], bounds[k + 1]
+    partial = _for_each(segments)
+    for k in prange(len(partial)):
+        lo, hi = _ends(segments, k)
         partial[k] = dot(anchors[lo:hi], q[lo:hi])
-    return _sums(partial, owner)
+    return _sums(partial, segments)
+
+
+@njit(inline="always")
+def _for_each(segments: Any) -> Any:
+    """Room for a number of each segment."""
+    return np.empty(len(segments[1]))
+
+
+@njit(inline="always")
+def _ends(segments: Any, k: int) -> Any:
+    """First node of segment k, and that of the next one."""
+    bounds, _ = segments
+    return bounds[k], bounds[k + 1]
 
 
 @njit(inline="always", error_model="numpy")
@@ -193,8 +175,9 @@ def _sum(values: Any) -> float:
 
 
 @njit(inline="always", error_model="numpy")
-def _sums(partial: Any, owner: Any) -> Any:
+def _sums(partial: Any, segments: Any) -> Any:
     """Sum of the segments of each component, in order."""
+    _, owner = segments
     sums = np.zeros(owner[-1] + 1)
     for k in range(len(partial)):
         sums[owner[k]] += partial[k]

@@ -107,7 +107,7 @@ class PreparedMultigrid:
         operator, segments = self.operator, self.segments
         matrix = (operator.graph.neighbours, operator.conductance, operator.anchors)
         r, p, q, z = (np.empty_like(x) for _ in range(4))
-        rr = passes.begin(*matrix, self.inverse, rhs, x, r, z, *segments)
+        rr = passes.begin(matrix, self.inverse, rhs, x, r, z, segments)
         limit = limits.at(x)
         active = _unsolved(rr, limit)
         if not active.any():
@@ -115,16 +115,16 @@ class PreparedMultigrid:
         first, lost, cycles = rr.sum(), self.lost, 0
         rz = np.zeros_like(rr)  # no direction to turn from
         while active.any() and cycles < budget and np.isfinite(rr).all():
-            passes.residual(*matrix, r, z, q, *segments)
+            passes.residual(matrix, r, z, q, segments)
             hierarchy.correct(q, z)
-            rq, sum_r, sum_q = passes.smooth(*matrix, self.inverse, r, z, q, *segments)
+            rq, sum_r, sum_q = passes.smooth(matrix, self.inverse, r, z, q, segments)
             # The constants are right already: rounding errors must not move what is free, nor the
             # cycle what weak anchors hold.
             constant = self._constants(q, sum_q)
             before, rz = rz, rq - sum_r * constant
-            passes.turn(_ratio(rz, before, active), constant, p, q, *segments)
-            step = _ratio(rz, passes.multiply(*matrix, p, z, *segments), active)
-            rr = passes.advance(step, operator.anchors, self.inverse, x, r, p, z, *segments)
+            passes.turn(_ratio(rz, before, active), constant, p, q, segments)
+            step = _ratio(rz, passes.multiply(matrix, p, z, segments), active)
+            rr = passes.advance(step, operator.anchors, self.inverse, x, r, p, z, segments)
             active = _unsolved(rr, limit)
             cycles += 1
             self.lost = lost + max(0.0, cycles - _fresh_cycles(rr.sum() / first))
@@ -141,7 +141,7 @@ class PreparedMultigrid:
         constants: FloatArray = sums / np.diff(graph.starts)
         if anchors is not None:
             held = np.add.reduceat(anchors, graph.starts[:-1], dtype=np.float64)
-            pull = passes.anchored_sums(anchors, q, *self.segments)
+            pull = passes.anchored_sums(anchors, q, self.segments)
             np.divide(pull, held, out=constants, where=self.operator.anchored)
         return constants
 

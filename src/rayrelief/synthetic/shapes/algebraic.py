@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from rayrelief.checks import require
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.synthetic.shapes.base import Ball, Hits, Vector, check_positive, dot, unit, visible
@@ -40,12 +41,10 @@ class Torus:
     def __post_init__(self) -> None:
         unit(self.axis, "axis")
         check_positive("minor radius", self.minor)
-        if not self.minor < self.major < np.inf:
-            raise InputError(
-                f"a torus with the radii {self.major} (major) and {self.minor} (minor)",
-                expected="a minor radius below the major one",
-                remedy="Give the radius of the ring first, then that of the tube",
-            )
+        found = f"a torus with the radii {self.major} (major) and {self.minor} (minor)"
+        remedy = "Give the radius of the ring first, then that of the tube"
+        usable = self.minor < self.major < np.inf
+        require(usable, found, "a minor radius below the major one", remedy)
 
     @cached_property
     def bounds(self) -> Ball:
@@ -104,12 +103,10 @@ class Revolution:
     def __post_init__(self) -> None:
         unit(self.axis, "axis")
         check_positive("height", self.height)
-        if not self._widest > 0:
-            raise InputError(
-                f"a squared radius with the coefficients {self.squared_radius}",
-                expected="a polynomial that is positive somewhere between 0 and the height",
-                remedy="Give the constant term first, and squared lengths",
-            )
+        found = f"a squared radius with the coefficients {self.squared_radius}"
+        expected = "a polynomial that is positive somewhere between 0 and the height"
+        remedy = "Give the constant term first, and squared lengths"
+        require(self._widest > 0, found, expected, remedy)
 
     @cached_property
     def bounds(self) -> Ball:
