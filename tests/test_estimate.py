@@ -8,13 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rayrelief import Operator, Problem, RayPlane, Solution, estimate, integrate
+from rayrelief import RayPlane, estimate, integrate
 from rayrelief.backends import CPU, Backend
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError
 from rayrelief.estimate import check_memory, memory_needed
 from rayrelief.memory import in_words
-from rayrelief.solvers import ConjugateGradient, Dense, Direct, Multigrid, PreparedSolver, PyAMG
+from rayrelief.methods import Problem, Solution
+from rayrelief.solvers import (
+    ConjugateGradient,
+    Dense,
+    Direct,
+    Multigrid,
+    Operator,
+    PreparedSolver,
+    PyAMG,
+)
 
 GB = 10**9
 

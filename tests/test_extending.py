@@ -100,7 +100,7 @@ def test_what_does_not_fit_the_graph_is_refused(page, returned, words):
     class Returns:
         def solve(self, problem, backend, callback=None):
             x = np.zeros(problem.graph.size)
-            return None if returned is None else rayrelief.Solution(x, **returned)
+            return None if returned is None else rayrelief.methods.Solution(x, **returned)
 
     with pytest.raises(InputError, match=words):
         rayrelief.integrate(page.scene.normals, page.scene.camera, method=Returns())
@@ -115,7 +115,7 @@ def test_what_is_no_backend_is_refused(page, backend):
 def test_a_solution_of_another_size_is_refused(page):
     class Wrong:
         def solve(self, problem, backend, callback=None):
-            return rayrelief.Solution(np.zeros(problem.graph.size - 1))
+            return rayrelief.methods.Solution(np.zeros(problem.graph.size - 1))
 
     with pytest.raises(InputError, match=r"Wrong.*\(4799,\).*\(4800,\)"):
         rayrelief.integrate(page.scene.normals, page.scene.camera, method=Wrong())

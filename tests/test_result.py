@@ -170,7 +170,7 @@ class Told:
     """A method that returns its start and decides nothing."""
 
     def solve(self, problem, backend, callback=None):
-        return rayrelief.Solution(problem.start)
+        return rayrelief.methods.Solution(problem.start)
 
 
 def test_where_a_method_decides_nothing_the_size_of_a_jump_does():

@@ -76,7 +76,9 @@ MADE: dict[str, Mapping[str, Reweighted | FromDepth]] = {
     "midpoint": {
         "half": _without_jumps(),
         **{
-            f"{measure}_{k:.0f}": _without_jumps(midpoint=rayrelief.AdaptiveMidpoint(measure, k))
+            f"{measure}_{k:.0f}": _without_jumps(
+                midpoint=rayrelief.methods.AdaptiveMidpoint(measure, k)
+            )
             for measure in MEASURES
             for k in (1.0, 2.0, 3.0)
         },

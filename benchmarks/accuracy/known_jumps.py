@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rayrelief import Problem, RayPlane, Solution
+from rayrelief import RayPlane
 from rayrelief.backends import Backend
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.methods import Callback
+from rayrelief.methods import Callback, Problem, Solution
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -141,7 +141,7 @@ def perturbed(maps: Sequence[rayrelief.Scene]) -> Table:
 
 def against_exact(maps: Sequence[rayrelief.Scene]) -> Table:
     """The default and a run whose inner solves are exact."""
-    exact = rayrelief.RayPlane(solver=rayrelief.Multigrid(rtol=1e-10))
+    exact = rayrelief.RayPlane(solver=rayrelief.solvers.Multigrid(rtol=1e-10))
     rows: list[tuple[str, float, float]] = []
     for scene in maps:
         if scene.name in EXACT:

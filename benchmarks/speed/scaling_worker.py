@@ -75,8 +75,8 @@ def measure(folder: Path, method: Reweighted) -> dict[str, Any]:
 def cycles_from_zero(folder: Path) -> dict[str, float]:
     """Cycles to RTOL from zero: on the system of Smooth, and on one that has weights and jumps."""
     scene = read(folder)
-    smooth = integrated(scene, rayrelief.Smooth(solver=rayrelief.Multigrid(RTOL)))
-    solution = problems_of(scene, {OUTER})[OUTER].solve(rayrelief.Multigrid(RTOL))
+    smooth = integrated(scene, rayrelief.Smooth(solver=rayrelief.solvers.Multigrid(RTOL)))
+    solution = problems_of(scene, {OUTER})[OUTER].solve(rayrelief.solvers.Multigrid(RTOL))
     if not (smooth.status.ok and solution.converged):
         raise SystemExit(f"{folder}: no convergence to {RTOL}")
     return {"smooth": smooth.history[0].inner_iterations, "jumps": solution.steps}

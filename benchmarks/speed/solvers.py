@@ -19,8 +19,8 @@ DONE = 10  # outer iterations before the system is taken
 RTOL = 1e-6
 
 SOLVERS: tuple[tuple[Solver, str | None], ...] = (  # and the package that each needs
-    (rayrelief.Multigrid(RTOL), None),
-    (rayrelief.ConjugateGradient(RTOL, max_steps=100_000), None),
+    (rayrelief.solvers.Multigrid(RTOL), None),
+    (rayrelief.solvers.ConjugateGradient(RTOL, max_steps=100_000), None),
     (Direct(), None),
     (PyAMG(RTOL), "pyamg"),
     (Pardiso(), "pypardiso"),

@@ -33,7 +33,8 @@ def cycles(maps: Sequence[rayrelief.Scene], outer: Collection[int]) -> Table:
         for number, problem in problems_of(scene, outer).items():
             with kernel_threads(None, problem.size):
                 counts = [
-                    cycles_of(problem.solve(rayrelief.Multigrid(rtol))) for rtol in (1e-3, 1e-6)
+                    cycles_of(problem.solve(rayrelief.solvers.Multigrid(rtol)))
+                    for rtol in (1e-3, 1e-6)
                 ]
                 setup, cycle = seconds_of_setup_and_cycle(problem)
                 step = seconds_per_step(problem)
@@ -69,7 +70,7 @@ def seconds_of_setup_and_cycle(problem: Problem) -> tuple[float, float]:
     """Time of few and of many cycles tells the set-up from the cycle."""
     seconds, steps = [], []
     for limit in (FEW, MANY):
-        solver = rayrelief.Multigrid(NEVER, max_steps=limit)
+        solver = rayrelief.solvers.Multigrid(NEVER, max_steps=limit)
         steps.append(problem.solve(solver).steps)
         seconds.append(best_seconds(partial(problem.solve, solver)))
     cycle = (seconds[1] - seconds[0]) / max(1, steps[1] - steps[0])
@@ -78,7 +79,7 @@ def seconds_of_setup_and_cycle(problem: Problem) -> tuple[float, float]:
 
 def seconds_per_step(problem: Problem) -> float:
     """Time of one step of plain conjugate gradients."""
-    solver = rayrelief.ConjugateGradient(NEVER, max_steps=STEPS).prepare(problem.operator)
+    solver = rayrelief.solvers.ConjugateGradient(NEVER, max_steps=STEPS).prepare(problem.operator)
     start = np.zeros(problem.size)
     steps = solver.solve(problem.rhs, start).steps
     return best_seconds(partial(solver.solve, problem.rhs, start)) / steps

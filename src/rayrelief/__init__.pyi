@@ -1,5 +1,6 @@
 from . import backends as backends
 from . import cameras as cameras
+from . import errors as errors
 from . import laws as laws
 from . import methods as methods
 from . import solvers as solvers
@@ -8,32 +9,20 @@ from .cameras.calibration import read_camera as read_camera
 from .conventions import from_opencv as from_opencv
 from .conventions import to_opencv as to_opencv
 from .datasets.folder import read_scene as read_scene
-from .errors import FileError as FileError
-from .errors import InputError as InputError
-from .errors import IntegrationError as IntegrationError
 from .errors import IntegrationWarning as IntegrationWarning
 from .errors import RayreliefError as RayreliefError
 from .evaluation.metrics import depth_errors as depth_errors
-from .formulation.ray_plane import AdaptiveMidpoint as AdaptiveMidpoint
 from .integration import integrate as integrate
 from .io.depth import read_depth as read_depth
 from .io.depth import write_depth as write_depth
 from .io.meshes import write_mesh as write_mesh
 from .mesh import Mesh as Mesh
-from .methods.base import Method as Method
-from .methods.base import Solution as Solution
 from .methods.recipes import BiNI as BiNI
 from .methods.recipes import RayPlane as RayPlane
 from .methods.recipes import Smooth as Smooth
-from .operators import Operator as Operator
 from .preprocess import Preprocessing as Preprocessing
-from .problem import Anchors as Anchors
-from .problem import Problem as Problem
 from .result import Integration as Integration
 from .scene import Scene as Scene
-from .solvers.base import Solver as Solver
-from .solvers.conjugate_gradient import ConjugateGradient as ConjugateGradient
-from .solvers.multigrid import Multigrid as Multigrid
 from .viewer.preview import write_preview as write_preview
 
 __version__: str

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles import fewer_examples
-from rayrelief import Anchors
 from rayrelief.backends import CPU
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral, EdgeTerms, FixedWeights
-from rayrelief.methods import iterate
+from rayrelief.methods import Anchors, iterate
 from rayrelief.solvers import Dense, Multigrid
 from reference.problems import equations_of, problem_of, rough_problem
 

@@ -40,7 +40,7 @@ def test_systems_are_kept_as_they_were_met(scene):
     assert list(later) == [1, 3]
     np.testing.assert_array_equal(later[1].operator.conductance, first[1].operator.conductance)
     np.testing.assert_array_equal(later[1].rhs, first[1].rhs)
-    solution = later[3].solve(rayrelief.Multigrid(1e-9))
+    solution = later[3].solve(rayrelief.solvers.Multigrid(1e-9))
     assert later[3].residual(solution.x) < 1e-9
 
 
@@ -82,7 +82,7 @@ def test_cycles_are_those_of_fresh_solves(scene):
     table = systems.cycles([scene], (1, 2))
     rows: Any = table.rows
     for row, problem in zip(rows, problems_of(scene, (1, 2)).values(), strict=True):
-        solutions = [problem.solve(rayrelief.Multigrid(rtol)) for rtol in (1e-3, 1e-6)]
+        solutions = [problem.solve(rayrelief.solvers.Multigrid(rtol)) for rtol in (1e-3, 1e-6)]
         assert row[3:5] == tuple(solution.steps for solution in solutions)
     assert table.checks[1].found == max(row[4] for row in rows)
 

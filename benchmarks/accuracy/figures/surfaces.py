@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import rayrelief
-from rayrelief import Mesh, Problem, Solution
+from rayrelief import Mesh
 from rayrelief.backends import Backend
 from rayrelief.conventions import FloatArray
-from rayrelief.methods import Callback, Reweighted, iterate
+from rayrelief.methods import Callback, Problem, Reweighted, Solution, iterate
 from rayrelief.surface import vertex_normals
 from rayrelief.viewer.rasterise import oblique_view
 

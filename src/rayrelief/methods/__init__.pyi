@@ -1,7 +1,10 @@
+from .base import Anchors as Anchors
 from .base import Callback as Callback
 from .base import Iteration as Iteration
 from .base import Method as Method
+from .base import Problem as Problem
 from .base import Solution as Solution
+from .recipes import AdaptiveMidpoint as AdaptiveMidpoint
 from .recipes import BiNI as BiNI
 from .recipes import RayPlane as RayPlane
 from .recipes import Smooth as Smooth

@@ -10,7 +10,9 @@ from rayrelief.backends.base import Backend
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.errors import Outcome
 from rayrelief.graph import Int32Array
-from rayrelief.problem import Problem
+from rayrelief.problem import Anchors, Problem
+
+__all__ = ["Anchors", "Callback", "Iteration", "Method", "Problem", "Solution"]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from rayrelief.solvers.base import Solver
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.multigrid import Multigrid
 
+__all__ = ["AdaptiveMidpoint", "BiNI", "RayPlane", "Smooth"]
+
 Form = Literal["rays", "printed"]
 
 PUBLISHED_SOLVER = ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1e-5)

@@ -1,4 +1,5 @@
 from .base import LinearSolution as LinearSolution
+from .base import Operator as Operator
 from .base import PreparedSolver as PreparedSolver
 from .base import Solver as Solver
 from .base import UpdatableSolver as UpdatableSolver

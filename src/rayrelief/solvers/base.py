@@ -11,6 +11,8 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.operators import Operator
 
+__all__ = ["LinearSolution", "Operator", "PreparedSolver", "Solver", "UpdatableSolver"]
+
 
 @dataclass(frozen=True, eq=False)
 class LinearSolution:

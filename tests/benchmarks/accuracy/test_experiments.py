@@ -60,7 +60,7 @@ def test_every_level_of_noise_has_its_own_print(kind, unit):
 
 def test_rows_of_the_ablations_differ_from_the_published_method_as_their_names_say():
     published, flat = rayrelief.RayPlane.published(), rayrelief.RayPlane.published(jumps=False)
-    adaptive = rayrelief.AdaptiveMidpoint
+    adaptive = rayrelief.methods.AdaptiveMidpoint
     for table, row, expected in (
         ("gamma", "full_full", flat),
         ("gamma", "cosine_2000", replace(flat, cost_factor="cosine", weight_constant=2000.0)),

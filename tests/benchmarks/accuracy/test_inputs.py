@@ -86,7 +86,7 @@ def test_mirror_takes_rays_along_and_undoes_itself():
 @pytest.mark.parametrize("change", [quarter_turned, mirrored])
 def test_turned_and_mirrored_maps_have_the_same_error(change):
     straight = rounded_anew(gallery.sphere(HEIGHT, WIDTH), 7)  # errors above those of rounding
-    exact = rayrelief.RayPlane(solver=rayrelief.Multigrid(rtol=1e-12))
+    exact = rayrelief.RayPlane(solver=rayrelief.solvers.Multigrid(rtol=1e-12))
     errors = []
     for scene in (straight, change(straight)):
         assert scene.depth is not None

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from benchmarks.accuracy.known_jumps import KnownJumps
 from profiles import fewer_examples
-from rayrelief import ConjugateGradient, integrate
+from rayrelief import integrate
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import InputError
+from rayrelief.solvers import ConjugateGradient
 from rayrelief.solvers.dense import Dense
 from rayrelief.synthetic import gallery
 from reference.random_maps import facing_normals, plane_depth, random_rays

@@ -31,10 +31,10 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"max_iterations": 7},
     {"jumps": False},
     {"activation_slope": 49.0},
-    {"midpoint": rayrelief.AdaptiveMidpoint("both", 2.0)},
-    {"midpoint": rayrelief.AdaptiveMidpoint("both", 3.0)},
+    {"midpoint": rayrelief.methods.AdaptiveMidpoint("both", 2.0)},
+    {"midpoint": rayrelief.methods.AdaptiveMidpoint("both", 3.0)},
     {"connectivity": 8},
-    {"solver": rayrelief.ConjugateGradient(rtol=2e-3)},
+    {"solver": rayrelief.solvers.ConjugateGradient(rtol=2e-3)},
     {"preprocessing": rayrelief.Preprocessing(facing_away="keep")},
     {"preprocessing": rayrelief.Preprocessing("keep", 0.75)},
 )
