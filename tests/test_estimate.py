@@ -11,10 +11,12 @@ import pytest
 from rayrelief import RayPlane, estimate, integrate
 from rayrelief.backends import CPU, Backend
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cli.run import files_memory
 from rayrelief.errors import InputError
 from rayrelief.estimate import check_memory, memory_needed
 from rayrelief.memory import in_words
 from rayrelief.methods import Problem, Solution
+from rayrelief.problem import problem_memory
 from rayrelief.solvers import (
     ConjugateGradient,
     Dense,
@@ -29,7 +31,9 @@ GB = 10**9
 
 
 def needed(pixels: int, inside: int, *, files: bool = False, **settings: Any) -> int:
-    return memory_needed(pixels, inside, RayPlane(**settings), CPU(), files=files)
+    method = RayPlane(**settings)
+    afterwards = files_memory(pixels, inside, method) if files else 0
+    return memory_needed(pixels, inside, method, CPU(), afterwards=afterwards)
 
 
 def test_a_large_map_takes_its_pixels_and_no_fixed_part():
@@ -137,4 +141,4 @@ def test_a_refusal_can_be_overridden(monkeypatch):
 
 def test_a_small_mask_in_a_large_image_takes_what_its_preparation_takes():
     small, large = (needed(n, 1000) for n in (10**6, 10**7))
-    assert large - small == estimate.PER_IMAGE_PIXEL_AT_FIRST * 9 * 10**6
+    assert large - small == problem_memory(9 * 10**6, 0)[1]

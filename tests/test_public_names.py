@@ -17,7 +17,8 @@ from rayrelief.cameras import Camera
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 HEAVY = ["numpy", "numba", "cv2", "trimesh", "OpenEXR", "scipy", "psutil"]
-PACKAGES = ["rayrelief", "rayrelief.cameras", "rayrelief.synthetic"]
+NAMESPACES = ["backends", "cameras", "errors", "laws", "methods", "solvers", "synthetic"]
+PACKAGES = ["rayrelief", *(f"rayrelief.{name}" for name in NAMESPACES)]
 
 
 def run_python(code: str) -> str:
@@ -25,7 +26,7 @@ def run_python(code: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("package", ["rayrelief", "rayrelief.cameras"])
+@pytest.mark.parametrize("package", ["rayrelief", "rayrelief.cameras", "rayrelief.errors"])
 def test_importing_loads_nothing_heavy(package):
     code = f"import sys, {package}; print([m for m in {HEAVY!r} if m in sys.modules])"
     assert run_python(code).strip() == "[]"
@@ -45,6 +46,11 @@ def test_help_loads_nothing_heavy(arguments):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_loads(package):
     assert run_python(f"from {package} import *; import {package}; print('all')").strip() == "all"
+
+
+def test_the_top_level_stays_small():
+    assert set(NAMESPACES) < set(rayrelief.__all__)
+    assert len(rayrelief.__all__) - len(NAMESPACES) <= 20
 
 
 def concrete(kind: Any) -> Iterator[Any]:

@@ -149,6 +149,15 @@ def assemble(
     return problem if start is None else replace(problem, start=_first_iterate(problem, start))
 
 
+def problem_memory(pixels: int, inside: int) -> tuple[int, int]:
+    """Bytes of the images that a problem keeps, and at the peak of its assembly, measured.
+
+    Equations and operator, which are in use when a run needs most, are counted by the backend.
+    """
+    rays_normals_and_masks = 56 * pixels
+    return 10 * pixels, rays_normals_and_masks + 40 * inside
+
+
 def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
     """Normals as an array (H, W, 3) of floats, or an InputError."""
     try:

@@ -11,6 +11,7 @@ from rayrelief import estimate
 from rayrelief.backends import CPU
 from rayrelief.cli import dry_run
 from rayrelief.cli.dry_run import fullest_square, seconds_of_all
+from rayrelief.cli.run import files_memory
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import Outcome, Status
@@ -25,6 +26,12 @@ def everything_in(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
+def memory_of_all(pixels, inside):
+    """Bytes that the default method and the files of its result take."""
+    afterwards = files_memory(pixels, inside, RayPlane())
+    return estimate.memory_needed(pixels, inside, RayPlane(), CPU(), afterwards=afterwards)
+
+
 # What it tells
 
 
@@ -34,7 +41,7 @@ def test_it_tells_pixels_memory_and_time_and_writes_nothing(run, sphere, out, tm
     assert ended.code == 0
     assert everything_in(tmp_path) == before
     inside = int(read_scene(sphere).mask.sum())
-    needed = estimate.memory_needed(768, inside, RayPlane(), CPU(), files=True)
+    needed = memory_of_all(768, inside)
     for fact in ("32x24 pixels", f"{inside} inside", estimate.in_words(needed), "iterations"):
         assert fact in ended.out
     assert len(ended.lines("note: ")) == len(read_scene(sphere).notes)
@@ -50,7 +57,7 @@ def test_json_has_the_same_numbers(run, sphere, out):
     assert printed["components"] == 1
     assert printed["max_iterations"] == 40
     assert 2 <= printed["sample"]["iterations"] <= 40
-    needed = estimate.memory_needed(768, inside, RayPlane(), CPU(), files=True)
+    needed = memory_of_all(768, inside)
     assert printed["memory_bytes"]["needed"] == needed
     assert printed["memory_bytes"]["available"] > needed
     assert all(number > 0 for number in printed["expected"].values())

@@ -17,7 +17,7 @@ from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
 from rayrelief.cli.console import progress
 from rayrelief.cli.report import to_json
-from rayrelief.cli.run import check_folder, say_notes
+from rayrelief.cli.run import check_folder, files_memory, say_notes
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import Outcome, Status
 from rayrelief.estimate import check_memory, memory_needed
@@ -47,12 +47,13 @@ def dry_run(
     check_folder(out)
     say_notes(scene)
     pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
+    backend, afterwards = CPU(threads), files_memory(pixels, inside, method)
     memory = {
-        "needed": memory_needed(pixels, inside, method, CPU(threads), files=True),
+        "needed": memory_needed(pixels, inside, method, backend, afterwards=afterwards),
         "available": memory_available(),
     }
     if memory_check:
-        check_memory(pixels, inside, method, CPU(threads), files=True)
+        check_memory(pixels, inside, method, backend, afterwards=afterwards)
     limit = getattr(method, "max_iterations", None)
     with progress(f"measuring {scene.name}", limit) as advance:
         _load_kernels(method, threads)

@@ -17,7 +17,7 @@ from rayrelief.cli.console import EXIT_FAILED, progress, say
 from rayrelief.cli.report import build_report, earlier_files, to_json
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
-from rayrelief.estimate import check_memory
+from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Method
@@ -44,8 +44,9 @@ def run_and_write(
     check_folder(out)
     say_notes(scene)
     if memory_check:
-        inside = int(np.count_nonzero(scene.mask))
-        check_memory(scene.mask.size, inside, method, CPU(threads), files=True)
+        pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
+        afterwards = files_memory(pixels, inside, method)
+        check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     result = run(scene, method, threads, memory_check)
@@ -65,6 +66,11 @@ def run_and_write(
         _print_summary(result, report, errors, written)
     if result.status.outcome in NO_SURFACE:
         raise typer.Exit(EXIT_FAILED)
+
+
+def files_memory(pixels: int, inside: int, method: Method) -> int:
+    """Bytes at the peak of what follows a run: mesh, preview, angle and files, as ``estimate``."""
+    return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method)) * inside
 
 
 def _print_summary(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from rayrelief.conventions import FloatArray, SingleArray
-from rayrelief.solvers.kernels import FUSED
+from rayrelief.solvers.kernels import FUSED, block_range
 from rayrelief.solvers.multigrid.galerkin import Transfer
 from rayrelief.solvers.multigrid.rows import Rows
 
@@ -58,17 +58,9 @@ class CoarseLevels:
 
     def correct(self) -> None:
         """One V-cycle: from ``rhs`` to ``x`` on the first level."""
-        _cycle(
-            self.bounds,
-            *self.rows.arrays,
-            self.anchors,
-            self.inverse,
-            *self.down.arrays,
-            *self.up.arrays,
-            self.rhs,
-            self.guess,
-            self.x,
-        )
+        rows = *self.rows.arrays, self.anchors
+        transfers = self.down.arrays, self.up.arrays
+        _cycle(self.bounds, rows, self.inverse, *transfers, self.rhs, self.guess, self.x)
 
 
 def damped_inverse(rows: Rows, anchors: SingleArray, mass: SingleArray) -> FloatArray:
@@ -93,24 +85,9 @@ def _invert_diagonal(
 
 @njit(cache=True, parallel=True, fastmath=FUSED)
 def _cycle(
-    bounds: Any,
-    start: Any,
-    column: Any,
-    conductance: Any,
-    anchors: Any,
-    inverse: Any,
-    down_start: Any,
-    down_column: Any,
-    down_weight: Any,
-    up_start: Any,
-    up_column: Any,
-    up_weight: Any,
-    rhs: Any,
-    guess: Any,
-    x: Any,
+    bounds: Any, rows: Any, inverse: Any, down: Any, up: Any, rhs: Any, guess: Any, x: Any
 ) -> None:
     last = len(bounds) - 2
-    rows = (start, column, conductance, anchors)
     for level in range(last):
         lo, hi = bounds[level], bounds[level + 1]
         if hi - lo <= SERIAL:
@@ -119,40 +96,32 @@ def _cycle(
         else:
             blocks = (hi - lo + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK
             for k in prange(blocks):
-                first = lo + k * ROWS_PER_BLOCK
-                _jacobi_from_zero(inverse, rhs, guess, first, min(first + ROWS_PER_BLOCK, hi))
+                first, end = block_range(k, ROWS_PER_BLOCK, lo, hi)
+                _jacobi_from_zero(inverse, rhs, guess, first, end)
             for k in prange(blocks):
-                first = lo + k * ROWS_PER_BLOCK
-                _residual(rows, rhs, guess, x, first, min(first + ROWS_PER_BLOCK, hi))
+                first, end = block_range(k, ROWS_PER_BLOCK, lo, hi)
+                _residual(rows, rhs, guess, x, first, end)
         lo, hi = hi, bounds[level + 2]
         if hi - lo <= SERIAL:
-            _gather((down_start, down_column, down_weight), x, rhs, lo, hi, False)
+            _gather(down, x, rhs, lo, hi, False)
         else:
             for k in prange((hi - lo + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-                first = lo + k * ROWS_PER_BLOCK
-                last_row = min(first + ROWS_PER_BLOCK, hi)
-                _gather((down_start, down_column, down_weight), x, rhs, first, last_row, False)
+                first, end = block_range(k, ROWS_PER_BLOCK, lo, hi)
+                _gather(down, x, rhs, first, end, False)
     _jacobi_from_zero(inverse, rhs, x, bounds[last], bounds[last + 1])
     for level in range(last - 1, -1, -1):
         lo, hi = bounds[level], bounds[level + 1]
         if hi - lo <= SERIAL:
-            _gather((up_start, up_column, up_weight), x, guess, lo, hi, True)
+            _gather(up, x, guess, lo, hi, True)
             _jacobi(rows, inverse, rhs, guess, x, lo, hi)
         else:
             blocks = (hi - lo + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK
             for k in prange(blocks):
-                first = lo + k * ROWS_PER_BLOCK
-                _gather(
-                    (up_start, up_column, up_weight),
-                    x,
-                    guess,
-                    first,
-                    min(first + ROWS_PER_BLOCK, hi),
-                    True,
-                )
+                first, end = block_range(k, ROWS_PER_BLOCK, lo, hi)
+                _gather(up, x, guess, first, end, True)
             for k in prange(blocks):
-                first = lo + k * ROWS_PER_BLOCK
-                _jacobi(rows, inverse, rhs, guess, x, first, min(first + ROWS_PER_BLOCK, hi))
+                first, end = block_range(k, ROWS_PER_BLOCK, lo, hi)
+                _jacobi(rows, inverse, rhs, guess, x, first, end)
 
 
 @njit(inline="always")
@@ -204,16 +173,8 @@ def _gather(transfer: Any, source: Any, target: Any, lo: int, hi: int, add: bool
 
 
 @njit(cache=True, parallel=True, fastmath=FUSED)
-def transfer(
-    start: Any, column: Any, weight: Any, source: Any, target: Any, size: int, add: bool
-) -> None:
+def transfer(rows: Any, source: Any, target: Any, size: int, add: bool) -> None:
     """Restrict to, or add the interpolation to, the first ``size`` values of the target."""
     for k in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        _gather(
-            (start, column, weight),
-            source,
-            target,
-            k * ROWS_PER_BLOCK,
-            min((k + 1) * ROWS_PER_BLOCK, size),
-            add,
-        )
+        lo, hi = block_range(k, ROWS_PER_BLOCK, 0, size)
+        _gather(rows, source, target, lo, hi, add)

@@ -67,9 +67,9 @@ class Hierarchy:
     def correct(self, residual: FloatArray, x: FloatArray) -> None:
         """Add to x (N,) the coarse correction for a residual (N,)."""
         levels, coarse = self.levels, len(self.down.start) - 1
-        transfer(*self.down.arrays, residual, levels.rhs, coarse, False)
+        transfer(self.down.arrays, residual, levels.rhs, coarse, False)
         levels.correct()
-        transfer(*self.up.arrays, levels.x, x, len(x), True)
+        transfer(self.up.arrays, levels.x, x, len(x), True)
 
 
 def _next_level(level: Level) -> tuple[Transfer, Transfer, Level]:
