@@ -21,16 +21,9 @@ def require(usable: object, found: str, expected: str, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class Rule:
-    """What the value of a setting has to be.
+    """What the value of a setting has to be, in code and, as for ``RayreliefError``, in words.
 
-    Attributes
-    ----------
-    usable
-        Whether a value is.
-    expected, remedy
-        As for ``RayreliefError``.
-    called
-        What the setting is called in the message, if not by its own name.
+    ``called`` is what the setting is called in the message, if not by its own name.
     """
 
     usable: Callable[[Any], object]

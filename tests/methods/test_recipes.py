@@ -18,7 +18,7 @@ from rayrelief.solvers.dense import Dense
 from reference.random_maps import facing_normals, plane_depth, random_rays
 
 SEED = st.integers(0, 2**32 - 1)
-NAMES = {name: getattr(rayrelief, name) for name in dir(rayrelief)}
+NAMES = {name: getattr(part, name) for part in (rayrelief, rayrelief.solvers) for name in dir(part)}
 
 
 def test_a_start_begins_the_run_and_fixes_the_scale():

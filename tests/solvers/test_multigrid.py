@@ -50,7 +50,7 @@ def cut_by_circles(side: int, weak: float) -> Operator:
 def dense_transfer(transfer, columns: int) -> np.ndarray:
     matrix = np.zeros((len(transfer.start) - 1, columns))
     rows = np.repeat(np.arange(len(matrix)), np.diff(transfer.start))
-    np.add.at(matrix, (rows, transfer.column), transfer.weight)
+    np.add.at(matrix, (rows, transfer.column), transfer.value)
     return matrix
 
 
@@ -58,7 +58,7 @@ def dense_rows(rows: Rows) -> np.ndarray:
     """The Operator of compressed rows, spelt out."""
     matrix = np.zeros((rows.size, rows.size))
     row = np.repeat(np.arange(rows.size), np.diff(rows.start))
-    np.add.at(matrix, (row, rows.column), -rows.conductance)
+    np.add.at(matrix, (row, rows.column), -rows.value)
     return matrix - np.diag(matrix.sum(axis=1))
 
 
@@ -121,7 +121,7 @@ def test_a_coupling_of_1e_minus_30_keeps_its_digits_on_coarse_levels():
     assert aggregates.count == 2
     up = interpolation(rows, aggregates)
     coarse = coarse_rows(rows, up, transposed(up, 2))
-    np.testing.assert_allclose(coarse.conductance, 1e-30, rtol=1e-6)
+    np.testing.assert_allclose(coarse.value, 1e-30, rtol=1e-6)
 
 
 @fewer_examples(3)

@@ -30,7 +30,7 @@ def held_apart(rows: Rows, anchors: SingleArray) -> tuple[Rows, SingleArray]:
     _find_held(rows.arrays, anchors, held)
     if not held.any():
         return rows, anchors
-    rows, anchors = replace(rows, conductance=rows.conductance.copy()), anchors.copy()
+    rows, anchors = replace(rows, value=rows.value.copy()), anchors.copy()
     _set_apart(rows.arrays, held, anchors)
     return rows, anchors
 

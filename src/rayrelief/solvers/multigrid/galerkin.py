@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numba import get_num_threads, get_thread_id, njit, prange, set_num_threads
 from rayrelief.conventions import SingleArray
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
-from rayrelief.solvers.multigrid.rows import Rows
+from rayrelief.solvers.multigrid.rows import CompressedRows, Rows
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
 ROWS_PER_BLOCK = 512
@@ -24,18 +23,8 @@ PART = 1 << 16  # rows that are filled at a time
 MORE = 1.2  # times the entries that the first rows suggest
 
 
-@dataclass(frozen=True, eq=False)
-class Transfer:
-    """A sparse matrix by compressed rows: start (rows + 1,), column and weight (entries,)."""
-
-    start: npt.NDArray[np.int32]
-    column: npt.NDArray[np.uint32]
-    weight: SingleArray
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """What kernels take."""
-        return self.start, self.column, self.weight
+class Transfer(CompressedRows):
+    """Weights with which values at the nodes of one level make up those of another."""
 
 
 def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
@@ -56,7 +45,7 @@ def transposed(transfer: Transfer, columns: int) -> Transfer:
     """Swap rows and columns."""
     start = np.zeros(columns + 1, dtype=np.int32)
     column = np.empty_like(transfer.column)
-    weight = np.empty_like(transfer.weight)
+    weight = np.empty_like(transfer.value)
     _transpose(*transfer.arrays, start, column, weight)
     return Transfer(start, column, weight)
 
@@ -75,7 +64,7 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
         def fill(*part: Any) -> None:
             _multiply(rows.arrays, up.arrays, down.arrays, fine_place, coarse_place, *part)
 
-        return Rows(size, *_compressed(size, CAPACITY, fill))
+        return Rows(*_compressed(size, CAPACITY, fill), size)
 
 
 @contextmanager

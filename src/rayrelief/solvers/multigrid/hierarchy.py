@@ -56,7 +56,7 @@ class Hierarchy:
         mass = operator.conductance.sum(axis=0)
         down, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
         levels, downs, ups = [level], [], []
-        while len(levels) < MAX_LEVELS and (level.rows.conductance > 0).any():
+        while len(levels) < MAX_LEVELS and (level.rows.value > 0).any():
             next_down, next_up, level = _next_level(level)
             levels.append(level)
             downs.append(next_down)
@@ -109,7 +109,7 @@ def _stacked(levels: list[Level], downs: list[Transfer], ups: list[Transfer]) ->
     none = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
     first = Transfer(np.zeros(sizes[0] + 1, dtype=np.int32), *none)
     last = Transfer(np.zeros(sizes[-1] + 1, dtype=np.int32), *none)
-    rows = Rows(nodes, *_stack(matrices, bounds[:-1]))
+    rows = Rows(*_stack(matrices, bounds[:-1]), nodes)
     down = Transfer(*_stack([first, *downs], [0, *bounds[:-2]]))
     downs.clear()
     up = Transfer(*_stack([*ups, last], bounds[1:]))

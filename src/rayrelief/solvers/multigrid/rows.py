@@ -16,39 +16,37 @@ from rayrelief.operators import Operator
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Off-diagonal entries of a graph Laplacian, row by row; the diagonal is their sum.
+class CompressedRows:
+    """A sparse matrix: first entry of each row (rows + 1,), column and value (entries,) of each."""
 
-    Entry e joins its row's node with node ``column[e]`` by ``conductance[e]``. The entries of row i
-    are ``range(*entries(...))`` (solvers/kernels.py): compressed rows have a start for each row,
-    while a stencil on the pixel graph has none, and holds direction after direction.
-
-    Attributes
-    ----------
-    size
-        Number of nodes.
-    start
-        (size + 1,) first entry of each row, or (0,) for a stencil.
-    column, conductance
-        (entries,) each.
-    """
-
-    size: int
     start: npt.NDArray[np.int32]
     column: npt.NDArray[np.uint32]
-    conductance: SingleArray
+    value: SingleArray
 
     @property
     def arrays(self) -> tuple[Any, ...]:
         """What kernels take."""
-        return self.start, self.column, self.conductance
+        return self.start, self.column, self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(CompressedRows):
+    """Off-diagonal entries of a graph Laplacian, row by row; the diagonal is their sum.
+
+    Entry e joins its row's node with node ``column[e]`` by the conductance ``value[e]``. The
+    entries of row i are ``range(*entries(...))`` (solvers/kernels.py): compressed rows have a start
+    for each of ``size`` rows, while a stencil on the pixel graph has none, and holds direction
+    after direction.
+    """
+
+    size: int
 
 
 def stencil(operator: Operator) -> Rows:
     """An operator on the pixel graph as rows, without its anchors; nothing is copied."""
     return Rows(
-        operator.graph.size,
         np.empty(0, dtype=np.int32),
         operator.graph.neighbours.reshape(-1),
         operator.conductance.reshape(-1),
+        operator.graph.size,
     )
