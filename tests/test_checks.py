@@ -7,7 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from rayrelief.checks import Rule, instance_of, is_count, is_finite, is_positive_or_none, one_of
+from rayrelief.checks import (
+    Rule,
+    instance_of,
+    is_count,
+    is_not_negative,
+    is_positive_or_none,
+    one_of,
+)
 from rayrelief.errors import InputError
 
 
@@ -43,7 +50,7 @@ def test_a_class_is_no_object_of_it():
     ("usable", "good", "bad"),
     [
         (is_count, (1, np.int32(7), 2**31 - 1), (0, 1.0, True, 2**31, None, "1")),
-        (is_finite, (0, 0.0, np.float32(3.5)), (-1e-9, math.inf, math.nan, None, "1")),
+        (is_not_negative, (0, 0.0, np.float32(3.5)), (-1e-9, math.inf, math.nan, None, "1")),
         (is_positive_or_none, (None, 1e-300, math.inf), (0.0, -1, math.nan)),
     ],
 )

@@ -33,9 +33,10 @@ class Rule:
 
     def check(self, name: str, value: object) -> None:
         """Raise InputError unless the value of a setting is usable."""
-        shown = repr(value) if isinstance(value, str) else value
-        found = f"{self.called or name} is {shown}"
-        require(self.usable(value), found, self.expected, self.remedy)
+        if not self.usable(value):
+            shown = repr(value) if isinstance(value, str) else value
+            found = f"{self.called or name} is {shown}"
+            raise InputError(found, expected=self.expected, remedy=self.remedy)
 
 
 def check_settings(holder: object, **rules: Rule) -> None:
@@ -67,7 +68,7 @@ def is_count(number: object) -> bool:
     return whole and 1 <= int(number) <= MOST  # type: ignore[call-overload]
 
 
-def is_finite(number: object) -> bool:
+def is_not_negative(number: object) -> bool:
     """Whether this is a finite number >= 0."""
     return isinstance(number, Real) and 0 <= float(number) < math.inf
 

@@ -24,6 +24,7 @@ from rayrelief.result import Integration
 
 OnFailure = Literal["raise", "warn", "return"]
 
+# Rules of the arguments.
 METHODS = instance_of(
     Method,
     "a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve()",
@@ -34,8 +35,12 @@ BACKENDS = instance_of(
     "one of rayrelief.backends such as CPU(), or an object with compute()",
     "Leave it out for all cores of this machine",
 )
-RETURN_TRUE = "Leave it out, or return True from it to stop"
-CALLBACKS = Rule(callable, "a function that takes an Iteration", RETURN_TRUE)
+CALLBACKS = Rule(
+    callable,
+    "a function that takes an Iteration",
+    "Leave it out, or return True from it to stop",
+)
+FAILURES = one_of(get_args(OnFailure), "Leave it out to be warned")
 
 
 def integrate(
@@ -80,7 +85,7 @@ def integrate(
     Integration
         Depth, mesh, weights, jumps, history and a status that says how the run ended.
     """
-    one_of(get_args(OnFailure), "Leave it out to be warned").check("on_failure", on_failure)
+    FAILURES.check("on_failure", on_failure)
     if not isinstance(camera, Camera):
         raise InputError(
             f"the camera is a {type(camera).__name__}",

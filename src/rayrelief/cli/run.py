@@ -69,7 +69,7 @@ def run_and_write(
 
 
 def files_memory(pixels: int, inside: int, method: Method) -> int:
-    """Bytes at the peak of what follows a run: mesh, preview, angle and files, as ``estimate``."""
+    """Bytes at the peak of mesh, preview, angle and files, measured as those of ``estimate``."""
     return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method)) * inside
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, get_args
 
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
-from rayrelief.checks import Rule, check_settings, is_finite, is_positive_or_none, one_of
+from rayrelief.checks import Rule, check_settings, is_not_negative, is_positive_or_none, one_of
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.formulation import bini
@@ -29,7 +29,7 @@ __all__ = ["AdaptiveMidpoint", "BiNI", "RayPlane", "Smooth"]
 Form = Literal["rays", "printed"]
 
 PUBLISHED_SOLVER = ConjugateGradient(rtol=1e-3, max_steps=5000, diagonal_floor=1e-5)
-FINITE = Rule(is_finite, "a finite number >= 0", "Leave it out for the paper's value")
+NOT_NEGATIVE = Rule(is_not_negative, "a finite number >= 0", "Leave it out for the paper's value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class BilaterallyWeighted(Reweighted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, sharpness=FINITE)
+        check_settings(self, sharpness=NOT_NEGATIVE)
 
     @classmethod
     def published(cls, iterations: int = 1200, **changes: Any) -> Self:
@@ -132,9 +132,9 @@ class RayPlane(BilaterallyWeighted, TwoPlanes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, activation_slope=FINITE, activation_threshold=FINITE)
+        check_settings(self, activation_slope=NOT_NEGATIVE, activation_threshold=NOT_NEGATIVE)
         if self.weight_constant is not None:
-            check_settings(self, weight_constant=FINITE)
+            check_settings(self, weight_constant=NOT_NEGATIVE)
 
     @property
     def law(self) -> Bilateral:

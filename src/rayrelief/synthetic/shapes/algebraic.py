@@ -12,7 +12,6 @@ from numpy.polynomial import Polynomial
 
 from rayrelief.checks import require
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
 from rayrelief.synthetic.shapes.base import Ball, Hits, Vector, check_positive, dot, unit, visible
 from rayrelief.synthetic.shapes.polynomial import evaluate, first_root
 
@@ -120,12 +119,10 @@ class Revolution:
     ) -> Revolution:
         """Surface whose profile goes through the given radii at rising heights, the first at 0."""
         rising = all(a < b for a, b in pairwise(heights))
-        if not (len(heights) == len(radii) > 1 and heights[0] == 0 and rising):
-            raise InputError(
-                f"a profile with the heights {heights} and the radii {radii}",
-                expected="two or more increasing heights that start at 0, and as many radii",
-                remedy="Give one radius for each height",
-            )
+        usable = len(heights) == len(radii) > 1 and heights[0] == 0 and rising
+        found = f"a profile with the heights {heights} and the radii {radii}"
+        expected = "two or more increasing heights that start at 0, and as many radii"
+        require(usable, found, expected, "Give one radius for each height")
         fit = Polynomial.fit(heights, np.square(radii), len(heights) - 1)
         coefficients = fit.convert().coef
         return cls(base, axis, heights[-1], tuple(float(value) for value in coefficients))

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from rayrelief.checks import require
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
 from rayrelief.synthetic.shapes.base import (
     Ball,
     Hits,
@@ -73,18 +73,12 @@ class Box:
     rotation: Vector | None = None
 
     def __post_init__(self) -> None:
-        if not all(low < high for low, high in zip(self.low, self.high, strict=True)):
-            raise InputError(
-                f"a box from {self.low} to {self.high}",
-                expected="low < high in each of x, y, z",
-                remedy="Order the corners",
-            )
-        if self.rotation is not None and not np.isfinite(self.low + self.high).all():
-            raise InputError(
-                "a rotated box with infinite corners",
-                expected="a centre to turn it about",
-                remedy="Give finite corners",
-            )
+        ordered = all(low < high for low, high in zip(self.low, self.high, strict=True))
+        found = f"a box from {self.low} to {self.high}"
+        require(ordered, found, "low < high in each of x, y, z", "Order the corners")
+        centred = self.rotation is None or np.isfinite(self.low + self.high).all()
+        found, centre = "a rotated box with infinite corners", "a centre to turn it about"
+        require(centred, found, centre, "Give finite corners")
 
     @property
     def bounds(self) -> Ball | None:
@@ -192,12 +186,10 @@ class Steps:
 
     def __post_init__(self) -> None:
         rising = all(a < b for a, b in pairwise(self.edges))
-        if len(self.depths) != len(self.edges) + 1 or not rising:
-            raise InputError(
-                f"steps with the edges {self.edges} and the depths {self.depths}",
-                expected="increasing edges, and one more depth than edges",
-                remedy="Order the edges, and give a depth for each plateau",
-            )
+        found = f"steps with the edges {self.edges} and the depths {self.depths}"
+        expected = "increasing edges, and one more depth than edges"
+        remedy = "Order the edges, and give a depth for each plateau"
+        require(rising and len(self.depths) == len(self.edges) + 1, found, expected, remedy)
 
     @property
     def bounds(self) -> None:
