@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import weakref
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.operators import Operator
-from rayrelief.solvers import LinearSolution
-from rayrelief.solvers.sparse import Grounded
+from rayrelief.solvers.sparse import Grounded, PreparedElimination
 
 POSITIVE_DEFINITE = 2  # Pardiso's number for real symmetric positive definite matrices
 
@@ -24,7 +22,7 @@ POSITIVE_DEFINITE = 2  # Pardiso's number for real symmetric positive definite m
 class Pardiso:
     """Cholesky factorisation, exact to rounding; parts keep the constants they start with."""
 
-    def prepare(self, operator: Operator) -> _PreparedPardiso:
+    def prepare(self, operator: Operator) -> PreparedElimination:
         """Factorise the matrix."""
         from scipy.sparse import triu
 
@@ -42,22 +40,7 @@ class Pardiso:
         os.environ.setdefault("PYPARDISO_MKL_RT", factors.libmkl._name)
         if grounded.free.any():
             factors.factorize(upper)
-        prepared = _PreparedPardiso(grounded, upper, factors)
+        prepared = PreparedElimination(grounded, partial(factors.solve, upper))
         # MKL keeps its memory until it is told otherwise.
         weakref.finalize(prepared, factors.free_memory, everything=True)
         return prepared
-
-
-@dataclass(frozen=True, eq=False)
-class _PreparedPardiso:
-    grounded: Grounded
-    upper: Any
-    factors: Any
-
-    def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
-        """Solve for one right-hand side (N,); of start (N,) only the constants count."""
-        return self.grounded.solve(self._inverse, rhs, start)
-
-    def _inverse(self, rhs: FloatArray) -> FloatArray:
-        x: FloatArray = self.factors.solve(self.upper, rhs)
-        return x
