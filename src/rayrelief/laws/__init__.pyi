@@ -2,3 +2,4 @@ from .base import EdgeTerms as EdgeTerms
 from .base import FixedWeights as FixedWeights
 from .base import Law as Law
 from .bilateral import Bilateral as Bilateral
+from .sparse_jumps import SparseJumps as SparseJumps
