@@ -58,6 +58,7 @@ def test_exact_on_planes_along_parallel_rays(seed, connectivity, pixel_size):
     graph = pixel_graph(random_mask(rng, HEIGHT, WIDTH), connectivity)
     normal = facing_normals(rng, np.array([0.0, 0.0, 1.0]), 1.0)
     equations = auxiliary_edge_equations(graph, np.tile(normal, (HEIGHT, WIDTH, 1)), view)
+    assert view.origins is not None
     z = -(graph.gather(view.origins) @ normal) / normal[2]
     assert equations.unknown == "depth"
     np.testing.assert_allclose(equations.offset, z - z[graph.neighbours], atol=1e-12 * pixel_size)

@@ -17,6 +17,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import (
     COINCIDENT,
     EdgeEquations,
+    Unknown,
     dot,
     edge_blocks,
     empty_factors,
@@ -55,7 +56,7 @@ def auxiliary_edge_equations(graph: PixelGraph, normals: FloatArray, view: View)
             offset[at] = np.where(edge.exists, total / count, 0.0)
         focal = pixels_per_ray(step, edge.r_b - edge.r_a, 0.0 if parallel else COINCIDENT)
         gamma[at] = focal * dot(edge.n_a, AXIS if parallel else edge.r_a)  # 0 without an edge
-    unknown = "depth" if parallel else "log-depth"
+    unknown: Unknown = "depth" if parallel else "log-depth"
     return EdgeEquations(graph, offset, gamma, gamma, unknown).without_impossible()
 
 
