@@ -26,16 +26,16 @@ class AuxiliaryEdges(Reweighted):
 
     In the spirit of Kim et al., "Discontinuity-preserving Normal Integration with Auxiliary Edges",
     CVPR 2024: of this method only the outline was known, so it is no reproduction. Reweighted least
-    squares alternates with a filter that keeps few, large jumps: a round keeps those above a
-    threshold, and the next one half as large ones, too.
+    squares alternates with a filter that keeps few, large jumps: a round keeps those above its
+    threshold, and closes the others.
 
     Attributes
     ----------
     smallest_jump
         Size of the smallest jump that the last round keeps, in pixels on the surface.
     rounds
-        How often jumps are filtered; each round begins with half the threshold of the one before,
-        and takes an equal share of the iterations.
+        How often jumps are filtered; each round halves the threshold of the one before, and takes
+        an equal share of the iterations.
     """
 
     connectivity: Connectivity = 8
@@ -95,8 +95,8 @@ class AuxiliaryEdges(Reweighted):
         return replace(solution, history=tuple(history), notes=tuple(notes))
 
     def memory(self, nodes: int, backend: Backend) -> int:
-        """Bytes that a run needs at its peak: also the weights of all edges."""
-        return super().memory(nodes, backend) + 8 * len(STEPS[self.connectivity]) * nodes
+        """Bytes that a run needs at its peak, measured: also for the weights of all edges."""
+        return super().memory(nodes, backend) + (96 + 8 * len(STEPS[self.connectivity])) * nodes
 
     def _schedule(self) -> Iterator[tuple[SparseJumps, int]]:
         """Filter and number of iterations of each round; with few iterations the last ones."""
