@@ -51,7 +51,7 @@ def test_exact_on_planes(seed, connectivity, unit):
     np.testing.assert_allclose(equations.offset, x - x[graph.neighbours], atol=1e-13)
 
 
-@given(SEED, CONNECTIVITY, st.floats(0.01, 10))
+@given(SEED, CONNECTIVITY, st.floats(-12, 9).map(lambda power: 10.0**power))
 def test_exact_on_planes_along_parallel_rays(seed, connectivity, pixel_size):
     rng = np.random.default_rng(seed)
     view = View.of(Orthographic(pixel_size), HEIGHT, WIDTH)
