@@ -93,6 +93,14 @@ def test_a_flap_is_cut_where_it_jumps_and_nowhere_else():
     assert not np.nanmax(result.cuts.towards(0, 1))
 
 
+def test_a_jump_is_cut_from_both_sides():
+    cuts = run(gallery.overlapping_spheres(60, 80)).cuts
+    assert np.nansum(cuts.values) > 50
+    for du, dv in cuts.steps:
+        there = np.roll(cuts.towards(du, dv), (dv, du), axis=(0, 1))
+        np.testing.assert_array_equal(there, cuts.towards(-du, -dv))
+
+
 def test_filtering_in_rounds_keeps_fewer_jumps_and_is_more_accurate_than_filtering_once():
     scene = gallery.overlapping_spheres(150, 200)
     rounds, once = (run(scene, AuxiliaryEdges(rounds=count)) for count in (4, 1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from rayrelief.backends.base import Backend
 from rayrelief.cameras.view import View
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
 from rayrelief.formulation.edge_equations import EdgeEquations
@@ -92,7 +92,8 @@ class AuxiliaryEdges(Reweighted):
             if solution.outcome in (Outcome.STOPPED, Outcome.NOT_FINITE):
                 break
             problem = replace(problem, start=solution.x)
-        return replace(solution, history=tuple(history), notes=tuple(notes))
+        cuts = None if solution.cuts is None else _from_either_side(problem.graph, solution.cuts)
+        return replace(solution, history=tuple(history), notes=tuple(notes), cuts=cuts)
 
     def memory(self, nodes: int, backend: Backend) -> int:
         """Bytes that a run needs at its peak, measured: also for the weights of all edges."""
@@ -104,3 +105,9 @@ class AuxiliaryEdges(Reweighted):
         shares = np.diff(np.arange(rounds + 1) * self.max_iterations // rounds)
         for later, iterations in zip(reversed(range(rounds)), shares.tolist(), strict=True):
             yield SparseJumps(self.smallest_jump * 2.0**later), iterations
+
+
+def _from_either_side(graph: PixelGraph, cuts: BoolArray) -> BoolArray:
+    """Cuts (D, N) in both directions of every edge that has one: its jump is one."""
+    both = [cuts[d] | np.take(cuts[d ^ 1], b) for d, b in enumerate(graph.neighbours)]
+    return np.stack(both) & graph.exists
