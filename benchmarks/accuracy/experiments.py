@@ -22,7 +22,7 @@ from benchmarks.published import PUBLISHED
 from benchmarks.report import UnavailableError
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.ray_plane import MidpointMeasure
-from rayrelief.methods import Reweighted
+from rayrelief.methods import AuxiliaryEdges, Reweighted
 
 FromDepth = Callable[[FloatArray], Reweighted]  # a method that is told the true depth (H, W)
 SEEDS = range(5)
@@ -57,6 +57,7 @@ def _averaged(outlier_ratio: float | None = None) -> rayrelief.Preprocessing:
 MADE: dict[str, Mapping[str, Reweighted | FromDepth]] = {
     "made": {
         "bini": rayrelief.BiNI.published(),
+        "kim": AuxiliaryEdges(),
         "no_jumps_150": _without_jumps(iterations=150),
         "no_jumps_1200": _without_jumps(),
         "jumps_150": _ours(iterations=150),
@@ -94,6 +95,7 @@ MADE: dict[str, Mapping[str, Reweighted | FromDepth]] = {
         for connectivity in (4, "diagonal", 8)
     },
 }
+NO_REPRODUCTION = ("kim",)  # built from an outline: its print is there for comparison
 PREPROCESSED: dict[str, Reweighted] = {
     "raw": _ours(preprocessing=rayrelief.Preprocessing(facing_away="keep")),
     "averaged": _ours(preprocessing=_averaged()),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
-from benchmarks.accuracy.experiments import MADE, Cell
+from benchmarks.accuracy.experiments import MADE, NO_REPRODUCTION, Cell
 from benchmarks.accuracy.inputs import Settings, scene_of
 from benchmarks.accuracy.predictions import Cache, Task
 from benchmarks.diligent import STEADY, truth
@@ -134,7 +134,8 @@ def summary(scores: Iterable[Score], settings: Settings) -> Table | None:
     Over perturbed inputs all objects count: the others are what that is for.
     """
     objects = settings.objects if settings.spread else STEADY
-    cells = [x for x in scores if x.table in MADE and x.column in objects and x.has_both]
+    ours = [x for x in scores if x.table in MADE and x.row not in NO_REPRODUCTION]
+    cells = [x for x in ours if x.column in objects and x.has_both]
     if not cells:
         return None
     groups = {

@@ -358,6 +358,7 @@ def test_truth_that_is_no_use_does_not_cost_the_result(run, sphere, out, read_re
 
 # Options of the method
 
+AUXILIARY = ("--method", "auxiliary-edges")
 OPTIONS = [
     ("method", ("--method", "bini"), {"type": "BiNI"}),
     ("method", ("--method", "smooth"), {"type": "Smooth", "max_iterations": 1}),
@@ -383,6 +384,8 @@ OPTIONS = [
     ("weight_constant", ("--weight-constant", 0), {"weight_constant": 0.0}),
     ("weight_constant", ("--weight-constant", 3), {"weight_constant": 3.0}),
     ("form", ("--method", "bini", "--form", "printed"), {"form": "printed"}),
+    ("smallest_jump", (*AUXILIARY, "--smallest-jump", 0.5), {"smallest_jump": 0.5}),
+    ("rounds", (*AUXILIARY, "--rounds", 2), {"type": "AuxiliaryEdges", "rounds": 2}),
     ("facing_away", ("--facing-away", "drop"), {"preprocessing.facing_away": "drop"}),
     ("facing_away", ("--facing-away", "keep"), {"preprocessing.facing_away": "keep"}),
     ("facing_away", ("--facing-away", "average"), {"preprocessing.facing_away": "average"}),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.formulation import bini, edge_equations, ray_plane
+from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
 from rayrelief.formulation.ray_plane import AdaptiveMidpoint
 from rayrelief.graph import pixel_graph
 from reference.random_maps import facing_normals, random_mask, random_rays
@@ -145,6 +149,8 @@ def every_formulation(graph, n, tau):
     yield ray_plane.orthographic_equations(graph, n, o, midpoint=AdaptiveMidpoint("normal_z"))
     yield bini.central_equations(graph, n, tau)
     yield bini.orthographic_equations(graph, n, o)
+    view: Any = SimpleNamespace(rays=graph.scatter(tau), origins=None, wraps=False)
+    yield auxiliary_edge_equations(graph, graph.scatter(n), view)
     if len(graph.steps) == 4 and graph.steps[0] == (1, 0):
         yield bini.printed_pinhole_equations(graph, n, Pinhole(30.0, 40.0, 5.0, 4.0))
 

@@ -3,3 +3,4 @@ from .base import FixedWeights as FixedWeights
 from .base import FusedLaw as FusedLaw
 from .base import Law as Law
 from .bilateral import Bilateral as Bilateral
+from .sparse_jumps import SparseJumps as SparseJumps

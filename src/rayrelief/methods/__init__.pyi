@@ -1,3 +1,4 @@
+from .auxiliary_edges import AuxiliaryEdges as AuxiliaryEdges
 from .base import Anchors as Anchors
 from .base import Callback as Callback
 from .base import Iteration as Iteration

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rayrelief.methods.auxiliary_edges import AuxiliaryEdges
 from rayrelief.methods.base import Method
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 
@@ -11,6 +12,7 @@ RECIPES: dict[str, type[Any]] = {  # dataclasses with solve
     "ray-plane": RayPlane,
     "bini": BiNI,
     "smooth": Smooth,
+    "auxiliary-edges": AuxiliaryEdges,
 }
 DEFAULT = "ray-plane"
 

@@ -33,7 +33,7 @@ def test_every_table_is_in_the_report(data, run, results, records, predicted):
         assert text.count(f"## {title}\n") == (table != "formulation")
     found = [each for each in records("paper") if each.get("table") == "made"]
     assert len(found) == (len(PUBLISHED["table2"]["rows"]) + 1) * len(OBJECTS)
-    assert {each["row"] for each in found if not each["made"]} == {"bini_from_paper", "kim"}
+    assert {each["row"] for each in found if not each["made"]} == {"bini_from_paper"}
     assert {each["row"] for each in found if each["printed"] == "-"} == {"default"}
     noise = [each for each in records("paper") if each.get("table") == "outliers"]
     assert len(noise) == len(PUBLISHED["outliers"]["percent"]) * len(PREPROCESSED)

@@ -16,6 +16,7 @@ from benchmarks.accuracy.inputs import Settings, Source
 from benchmarks.accuracy.known_jumps import knowing_jumps
 from benchmarks.diligent import OBJECTS
 from benchmarks.published import PUBLISHED
+from rayrelief.methods import AuxiliaryEdges
 from rayrelief.synthetic import gallery
 
 PRINTED = {**PUBLISHED, "made": PUBLISHED["table2"]["rows"]}
@@ -107,6 +108,7 @@ def test_quick_looks_shrink_published_schedules_alone(data):
         **dict.fromkeys(("bini", "no_jumps_1200", "jumps_1200"), 16),
         **dict.fromkeys(("no_jumps_150", "jumps_150", "known_jumps"), 2),
         "default": rayrelief.RayPlane().max_iterations,
+        "kim": AuxiliaryEdges().max_iterations,
     }
     assert {cell.tasks[0].source for cell in made_cells("gamma", Settings(("cow",)))} == {
         Source("cow")

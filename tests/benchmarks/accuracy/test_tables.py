@@ -78,6 +78,7 @@ def test_summary_counts_stable_objects_that_have_both_numbers():
         scored("0.10", 0.10, column="harvest"),
         scored("0.20", 0.005, column="cow", table="midpoint", key="a"),  # a setting that was there
         scored("0.10", 0.10, column="cow", table="outliers"),
+        replace(scored("0.10", 0.10, column="cow"), row="kim"),  # no reproduction
     ]
     table = summary(cells, Settings())
     assert table is not None
@@ -92,7 +93,7 @@ def test_summary_counts_stable_objects_that_have_both_numbers():
     assert spread is not None
     assert spread.rows[0] == ("gamma", 6, 3, 4, 4 / 6)  # with harvest
     assert set(STEADY) == set(OBJECTS) - {"harvest", "goblet"}
-    assert summary(cells[-1:], Settings()) is None
+    assert summary(cells[-2:], Settings()) is None
 
 
 @pytest.mark.parametrize(("off", "holds"), [(5, True), (6, False)])

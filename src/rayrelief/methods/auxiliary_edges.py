@@ -1,0 +1,113 @@
+"""AuxiliaryEdges: small planes with few jumps between them, in the spirit of Kim et al."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rayrelief.backends.base import Backend
+from rayrelief.cameras.view import View
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import InputError, Outcome
+from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
+from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.graph import STEPS, Connectivity, PixelGraph
+from rayrelief.laws.sparse_jumps import SparseJumps
+from rayrelief.methods.base import Callback, Iteration, Solution
+from rayrelief.methods.reweighted import Reweighted, iterate
+from rayrelief.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuxiliaryEdges(Reweighted):
+    """Every pixel a small plane of its own, and few jumps where planes meet, for comparison.
+
+    In the spirit of Kim et al., "Discontinuity-preserving Normal Integration with Auxiliary Edges",
+    CVPR 2024: of this method only the outline was known, so it is no reproduction. Reweighted least
+    squares alternates with a filter that keeps few, large jumps: a round keeps those above its
+    threshold, and closes the others.
+
+    Attributes
+    ----------
+    smallest_jump
+        Size of the smallest jump that the last round keeps, in pixels on the surface.
+    rounds
+        How often jumps are filtered; each round halves the threshold of the one before, and takes
+        an equal share of the iterations.
+    """
+
+    connectivity: Connectivity = 8
+    max_iterations: int = 80
+    smallest_jump: float = 0.125
+    rounds: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (np.isfinite(self.smallest_jump) and self.smallest_jump > 0):
+            raise InputError(
+                f"smallest_jump is {self.smallest_jump!r}",
+                expected="a finite number above 0, in pixels",
+                remedy="Leave it out for the method's default",
+            )
+        if not (isinstance(self.rounds, int) and self.rounds >= 1):
+            raise InputError(
+                f"rounds is {self.rounds!r}",
+                expected="an integer >= 1",
+                remedy="Leave it out for the method's default",
+            )
+
+    @property
+    def law(self) -> SparseJumps:
+        """The filter of the last round."""
+        return SparseJumps(self.smallest_jump)
+
+    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:
+        """Equations of auxiliary edges, for central and for orthographic cameras."""
+        return auxiliary_edge_equations(graph, normals, view)
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        """Run all rounds, each from the surface of the one before."""
+        history: list[Iteration] = []
+        notes: list[str] = []
+
+        def counted(iteration: Iteration) -> bool:
+            history.append(replace(iteration, number=len(history) + 1))
+            return callback is not None and bool(callback(history[-1]))
+
+        for law, iterations in self._schedule():
+            solution = iterate(
+                problem,
+                law,
+                self.solver,
+                backend,
+                max_iterations=iterations,
+                tolerance=self.tolerance,
+                callback=counted,
+            )
+            notes += solution.notes
+            if solution.outcome in (Outcome.STOPPED, Outcome.NOT_FINITE):
+                break
+            problem = replace(problem, start=solution.x)
+        cuts = None if solution.cuts is None else _from_either_side(problem.graph, solution.cuts)
+        return replace(solution, history=tuple(history), notes=tuple(notes), cuts=cuts)
+
+    def memory(self, nodes: int, backend: Backend) -> int:
+        """Bytes that a run needs at its peak, measured: also for the weights of all edges."""
+        return super().memory(nodes, backend) + (96 + 8 * len(STEPS[self.connectivity])) * nodes
+
+    def _schedule(self) -> Iterator[tuple[SparseJumps, int]]:
+        """Filter and number of iterations of each round; with few iterations the last ones."""
+        rounds = min(self.rounds, self.max_iterations)
+        shares = np.diff(np.arange(rounds + 1) * self.max_iterations // rounds)
+        for later, iterations in zip(reversed(range(rounds)), shares.tolist(), strict=True):
+            yield SparseJumps(self.smallest_jump * 2.0**later), iterations
+
+
+def _from_either_side(graph: PixelGraph, cuts: BoolArray) -> BoolArray:
+    """Cuts (D, N) in both directions of every edge that has one: its jump is one."""
+    both = [cuts[d] | np.take(cuts[d ^ 1], b) for d, b in enumerate(graph.neighbours)]
+    return np.stack(both) & graph.exists
