@@ -9,8 +9,9 @@ import numpy as np
 
 from rayrelief.backends.base import Backend
 from rayrelief.cameras.view import View
+from rayrelief.checks import Rule, check_settings, is_count, is_not_negative
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import InputError, Outcome
+from rayrelief.errors import Outcome
 from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import STEPS, Connectivity, PixelGraph
@@ -18,6 +19,12 @@ from rayrelief.laws.sparse_jumps import SparseJumps
 from rayrelief.methods.base import Callback, Iteration, Solution
 from rayrelief.methods.reweighted import Reweighted, iterate
 from rayrelief.problem import Problem
+
+_DEFAULT = "Leave it out for the method's default"
+_COUNT = Rule(is_count, "an integer >= 1", _DEFAULT)
+_JUMP = Rule(
+    lambda size: is_not_negative(size) and size > 0, "a finite number above 0, in pixels", _DEFAULT
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,18 +52,7 @@ class AuxiliaryEdges(Reweighted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (np.isfinite(self.smallest_jump) and self.smallest_jump > 0):
-            raise InputError(
-                f"smallest_jump is {self.smallest_jump!r}",
-                expected="a finite number above 0, in pixels",
-                remedy="Leave it out for the method's default",
-            )
-        if not (isinstance(self.rounds, int) and self.rounds >= 1):
-            raise InputError(
-                f"rounds is {self.rounds!r}",
-                expected="an integer >= 1",
-                remedy="Leave it out for the method's default",
-            )
+        check_settings(self, smallest_jump=_JUMP, rounds=_COUNT)
 
     @property
     def law(self) -> SparseJumps:
