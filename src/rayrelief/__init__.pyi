@@ -17,6 +17,7 @@ from .io.depth import read_depth as read_depth
 from .io.depth import write_depth as write_depth
 from .io.meshes import write_mesh as write_mesh
 from .mesh import Mesh as Mesh
+from .methods.ordered.recipe import Ordered as Ordered
 from .methods.recipes import BiNI as BiNI
 from .methods.recipes import RayPlane as RayPlane
 from .methods.recipes import Smooth as Smooth

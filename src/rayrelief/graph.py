@@ -137,7 +137,7 @@ class PixelGraph:
             joins = joined[d] | np.take(joined[d ^ 1], there)
             neighbours[d] = np.where(joins, there, nodes)
         labels = np.empty(self.size, dtype=np.int32)
-        _label_components(neighbours, labels)
+        label_components(neighbours, labels)
         return labels
 
 
@@ -173,7 +173,7 @@ def _sorted_by_component(
     """Sort nodes by component, larger ones first; the graph, and its order of the given nodes."""
     nodes = np.arange(len(pixels), dtype=np.uint32)
     labels = np.empty(len(pixels), dtype=np.int32)
-    count = _label_components(neighbours, labels)
+    count = label_components(neighbours, labels)
     if count == 1:
         whole = np.array([0, len(pixels)])
         return PixelGraph(shape, steps, pixels, neighbours, whole), nodes
@@ -218,7 +218,7 @@ def _join_pixels(mask: Any, steps: Any, around: bool, pixels: Any, neighbours: A
 
 
 @njit(cache=True)
-def _label_components(neighbours: Any, labels: Any) -> int:
+def label_components(neighbours: Any, labels: Any) -> int:
     """Number the components in the order of their first nodes; returns how many there are."""
     directions, nodes = neighbours.shape
     for a in range(nodes):

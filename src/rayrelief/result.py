@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera
 from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
 from rayrelief.errors import InputError, Status
-from rayrelief.graph import PixelGraph, Scalar
+from rayrelief.graph import PixelGraph
 from rayrelief.jumps import both_ways, jump_sizes, relative_jumps
 from rayrelief.mesh import Mesh
-from rayrelief.methods.base import Iteration, Method, Solution
+from rayrelief.methods.base import Iteration, Method, Solution, Support
 from rayrelief.preprocess import PreprocessReport
 from rayrelief.problem import Problem
 from rayrelief.surface import grid_mesh, mean_angle
 
+_Found = TypeVar("_Found")
 MIN_JUMP = 2.0  # pixel footprints, from which on a jump is a cut of the mesh
 
 
@@ -140,6 +141,11 @@ class Integration:
         labels = self._found("segments", self._solution.segments)
         return self._problem.graph.scatter(labels, fill=-1)
 
+    @property
+    def support(self) -> tuple[Support, ...]:
+        """What the place of each segment relative to its neighbours rests on, by its label."""
+        return self._found("support", self._solution.support)
+
     @cached_property
     def cuts(self) -> EdgeMaps:
         """1 where the method found a discontinuity across a directed edge, 0 elsewhere."""
@@ -177,7 +183,7 @@ class Integration:
             )
         return EdgeMaps.of(problem.graph, relative_jumps(problem, problem.unknown(self.depth)))
 
-    def _found(self, name: str, values: npt.NDArray[Scalar] | None) -> npt.NDArray[Scalar]:
+    def _found(self, name: str, values: _Found | None) -> _Found:
         """What the method found, or an InputError where it does not look for such a thing."""
         if values is None:
             raise InputError(

@@ -5,6 +5,8 @@ from .base import Iteration as Iteration
 from .base import Method as Method
 from .base import Problem as Problem
 from .base import Solution as Solution
+from .base import Support as Support
+from .ordered.recipe import Ordered as Ordered
 from .recipes import AdaptiveMidpoint as AdaptiveMidpoint
 from .recipes import BiNI as BiNI
 from .recipes import RayPlane as RayPlane

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
 from rayrelief.backends.base import Backend
@@ -42,6 +43,17 @@ class Iteration:
     seconds: float
 
 
+class Support(IntEnum):
+    """What the place of a segment relative to its neighbours rests on."""
+
+    NOTHING = 0
+    """Nothing: it floats."""
+    ORDER = 1
+    """What is in front of what: it floats, but not through anything."""
+    CONTACT = 2
+    """It touches another segment, or is the largest one."""
+
+
 Callback = Callable[[Iteration], bool | None]
 
 
@@ -70,6 +82,8 @@ class Solution:
         (D, N) to what degree each directed edge is treated as a jump, 0 to 1.
     segments
         (N,) label of the continuous part that each node belongs to.
+    support
+        (S,) what the place of each segment rests on.
     """
 
     x: FloatArray
@@ -81,6 +95,7 @@ class Solution:
     weights: SingleArray | None = None
     activation: SingleArray | None = None
     segments: Int32Array | None = None
+    support: tuple[Support, ...] | None = None
 
 
 @runtime_checkable

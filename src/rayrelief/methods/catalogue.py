@@ -6,12 +6,14 @@ from typing import Any
 
 from rayrelief.methods.auxiliary_edges import AuxiliaryEdges
 from rayrelief.methods.base import Method
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 
 RECIPES: dict[str, type[Any]] = {  # dataclasses with solve
     "ray-plane": RayPlane,
     "bini": BiNI,
     "smooth": Smooth,
+    "ordered": Ordered,
     "auxiliary-edges": AuxiliaryEdges,
 }
 DEFAULT = "ray-plane"

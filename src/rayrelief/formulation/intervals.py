@@ -1,0 +1,171 @@
+"""Intervals: what two normals say about a jump between their pixels, besides the equation.
+
+The planes of two neighbouring pixels meet somewhere between them: at one pixel, at the other, or in
+the middle, as the paper takes it. The two ends bound what a continuous surface can do. How far
+apart they are tells how exact the equation is and how likely a jump; whether the planes form a
+valley or a ridge, and which of them recedes faster, tells where jumps are and what is in front: a
+body turns away before it hides something.
+
+All lengths are in pixels: differences of log-distance times the pixels per radian.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rayrelief.cameras.view import View
+from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.formulation.edge_equations import (
+    COINCIDENT,
+    EdgeBlock,
+    EdgeEquations,
+    dot,
+    edge_blocks,
+    pixels_per_ray,
+)
+from rayrelief.formulation.ray_plane import two_plane_equations
+from rayrelief.graph import PixelGraph
+
+STEEPEST = 1e3  # recession in pixels per pixel: beyond it a plane is seen edge-on
+# Standard deviation of the equation of a continuous surface in pixels: where both normals agree,
+# and over the half-width of the interval (docs/ordered.md has the curve).
+EXACT, SPREAD = 0.03, 0.2
+ALLOWED = math.radians(0.6)  # noise of the normals that these two allow for
+GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntervalEquations(EdgeEquations):
+    """Two-plane equations with an interval for each edge towards an even direction (D / 2, N).
+
+    ``gamma`` is the number of pixels per radian: a residual times it is in pixels.
+
+    Attributes
+    ----------
+    half_width
+        Half of the interval in pixels; positive in valleys, where things touch or hide one
+        another, negative on ridges, where a body bends.
+    sigma
+        Standard deviation of the equation where the surface is continuous, in pixels.
+    lead
+        By how much the plane at a recedes faster than that at b, in pixels per pixel: where it is
+        positive, a jump has a in front.
+    noise
+        Standard deviation of the normals in radians about each axis.
+    """
+
+    half_width: SingleArray
+    sigma: SingleArray
+    lead: SingleArray
+    noise: float
+
+
+def interval_equations(
+    graph: PixelGraph, normals: FloatArray, view: View, *, noise: float | None = None
+) -> IntervalEquations:
+    """Equations with intervals for normals (H, W, 3) seen through a view, central or orthographic.
+
+    The noise of the normals in radians is estimated unless given.
+    """
+    planes = two_plane_equations(graph, normals, view, cost_factor="focal")
+    graph, gamma = planes.graph, planes.gamma
+    shape = len(graph.steps) // 2, graph.size
+    half_width, lead, leverage = (np.zeros(shape, dtype=np.float32) for _ in range(3))
+    parallel = view.origins is not None
+    places = graph.gather(view.origins) if view.origins is not None else _unit_rays(graph, view)
+    coincident = 0.0 if parallel else COINCIDENT
+    for edge in edge_blocks(graph, graph.gather(normals), places):
+        step = graph.steps[edge.direction]
+        focal = pixels_per_ray(step, edge.r_b - edge.r_a, coincident)
+        gamma[edge.direction, edge.nodes] = focal  # 0 where there is no edge
+        if edge.direction % 2 == 0:
+            at, length = (edge.direction // 2, edge.nodes), math.hypot(*step)
+            towards_b, towards_a, variance = _recessions(edge, focal, parallel)
+            half_width[at] = 0.5 * length * (towards_b + towards_a)
+            lead[at] = towards_b - towards_a
+            leverage[at] = 0.25 * length**2 * variance
+    noise = loop_noise(planes, leverage) if noise is None else noise
+    return IntervalEquations(
+        graph=graph,
+        offset=planes.offset,
+        gamma=gamma,
+        gamma_weight=gamma,
+        unknown=planes.unknown,
+        left_out=planes.left_out,
+        half_width=half_width,
+        sigma=_sigma(half_width, leverage, noise),
+        lead=lead,
+        noise=noise,
+    )
+
+
+def loop_noise(equations: EdgeEquations, leverage: SingleArray) -> float:
+    """Noise of the normals in radians: what loops of four straight edges fail to close.
+
+    The median does not see the few loops that cross a jump. Without straight edges it is 0.
+
+    Parameters
+    ----------
+    equations
+        ``gamma`` in pixels per radian.
+    leverage
+        (D / 2, N) variance of each equation in squared pixels, over that of the normals.
+    """
+    graph = equations.graph
+    if (1, 0) not in graph.steps:
+        return 0.0
+    across, down = graph.steps.index((1, 0)), graph.steps.index((0, 1))
+    right, below = graph.neighbours[across], graph.neighbours[down]
+    corner = np.take(below, right)
+    exists = graph.exists
+    closed = exists[across] & exists[down] & (corner == np.take(right, below))
+    closed &= np.take(exists[down], right) & np.take(exists[across], below)
+    a = np.flatnonzero(closed)
+    if not a.size:
+        return 0.0
+    curl, variance = np.zeros(a.size), np.zeros(a.size)
+    sides = ((across, a, 1.0), (down, right[a], 1.0), (across, below[a], -1.0), (down, a, -1.0))
+    for d, nodes, sign in sides:
+        curl += sign * equations.offset[d, nodes] * equations.gamma[d, nodes]
+        variance += leverage[d // 2, nodes]
+    return float(np.median(np.abs(curl) / np.sqrt(variance)) / GAUSSIAN_MEDIAN)
+
+
+def _unit_rays(graph: PixelGraph, view: View) -> FloatArray:
+    """Rays (N, 3) of unit length: along them a plane square to its ray recedes nowhere."""
+    rays = graph.gather(view.rays)
+    unit: FloatArray = rays / np.sqrt(dot(rays, rays))[:, None]
+    return unit
+
+
+def _recessions(
+    edge: EdgeBlock, focal: FloatArray, parallel: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """How fast the plane at a recedes towards b, and that at b towards a, in pixels per pixel.
+
+    Third, the variance of their sum over that of the normals: a plane with the slope s, seen at
+    the angle i to its normal, has (1 + s^2) / cos(i)^2.
+    """
+    step = edge.r_b - edge.r_a
+    slopes, variance = [], np.zeros(len(focal))
+    for normal, ray, sign in ((edge.n_a, edge.r_a, -1.0), (edge.n_b, edge.r_b, 1.0)):
+        cosine = normal[:, 2] if parallel else dot(normal, ray)
+        cosine = np.where(np.abs(cosine) > 1 / STEEPEST, cosine, -1 / STEEPEST)
+        slope = np.clip(sign * focal * dot(normal, step) / cosine, -STEEPEST, STEEPEST)
+        slopes.append(slope)
+        variance += (1.0 + slope**2) / cosine**2
+    return slopes[0], slopes[1], variance
+
+
+def _sigma(half_width: SingleArray, leverage: SingleArray, noise: float) -> SingleArray:
+    """Sigma of every equation; what noise adds to the widths is taken off them, in place."""
+    sigma, excess = np.empty_like(leverage), max(noise**2 - ALLOWED**2, 0.0)
+    for width, lever, row in zip(half_width, leverage, sigma, strict=True):
+        from_noise = excess * lever.astype(np.float64)
+        true = np.sqrt(np.maximum(width.astype(np.float64) ** 2 - from_noise, 0.0))
+        width[:] = np.copysign(true, width)
+        row[:] = np.sqrt(EXACT**2 + (SPREAD * true) ** 2 + from_noise)
+    return sigma

@@ -1,0 +1,173 @@
+"""What a jump costs, by the interval of its edge and its order: a convex law, and a sharp one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numba import njit, prange
+
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import InputError
+from rayrelief.formulation.edge_equations import EdgeEquations, empty_terms
+from rayrelief.formulation.intervals import IntervalEquations
+from rayrelief.laws.base import EdgeTerms, Flux
+from rayrelief.laws.bilateral import NODES_PER_BLOCK
+from rayrelief.solvers.kernels import FUSED
+
+LEAST = 1e-7  # weight of an edge: nothing is cut off altogether
+
+
+@dataclass(frozen=True)
+class _IntervalLaw:
+    """A law of residuals in units of each edge's sigma, the same in both directions of an edge."""
+
+    def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
+        """Weights over those of an edge that fits, and the equations' own offsets."""
+        known = _with_intervals(equations)
+        weights, exists = empty_terms(known.graph), known.graph.exists
+        conductance, flux = np.empty((2, x.size), dtype=np.float32), np.empty((2, x.size))
+        for d in range(0, len(weights), 2):
+            self.weigh(known, slice(d, d + 2), x, (conductance, flux))
+            fitting = (known.gamma[d] / known.sigma[d // 2]).astype(np.float64) ** 2
+            there, back = weights[d], weights[d + 1]
+            there[:], back[:] = 1.0, 1.0
+            np.divide(conductance[0], fitting, out=there, where=fitting > 0)
+            back[known.graph.neighbours[d, exists[d]]] = there[exists[d]]
+        return EdgeTerms(weights, known.offset)
+
+    def from_flat(self) -> Self:
+        """Return the same law: it needs no other one to begin with."""
+        return self
+
+    def weigh(self, equations: EdgeEquations, pair: slice, x: FloatArray, out: Flux) -> FloatArray:
+        """Fill the flux of a pair of opposite directions: one equation serves both."""
+        known, (conductance, flux) = _with_intervals(equations), out
+        energies = np.empty((x.size + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK)
+        d = pair.start
+        edges = (
+            known.graph.neighbours[d],
+            known.offset[d],
+            known.gamma[d],
+            known.half_width[d // 2],
+            known.sigma[d // 2],
+            known.lead[d // 2],
+            x,
+        )
+        _weighted_edges(edges, self._settings(), conductance[0], flux[0], energies)
+        conductance[1], flux[1] = 0.0, 0.0
+        return energies
+
+    def _settings(self) -> tuple[bool, float, float, float, float, float]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class OrderedHuber(_IntervalLaw):
+    """A convex cost: quadratic near the equation, then linear, and flatter for a likely jump.
+
+    Attributes
+    ----------
+    corner
+        Where the cost turns from quadratic to linear, in standard deviations.
+    narrow
+        Half-width of the interval, in pixels, up to which a jump costs the full slope; beyond it
+        the slope falls with the square of the width.
+    cheapest
+        The least slope, over the full one.
+    ridge
+        By how much a jump costs more on a ridge than in a valley.
+    sure
+        Difference of recession, in pixels per pixel, from which on a jump in the wrong order costs
+        the full slope.
+    """
+
+    corner: float = 3.0
+    narrow: float = 0.03
+    cheapest: float = 0.003
+    ridge: float = 2.0
+    sure: float = 1.5
+
+    def cuts(self, terms: EdgeTerms) -> BoolArray:
+        """Whether an edge is pulled less than half as strongly as one that fits."""
+        cuts: BoolArray = np.less(terms.weights, 0.5)
+        return cuts
+
+    def _settings(self) -> tuple[bool, float, float, float, float, float]:
+        return False, self.corner, self.narrow, self.cheapest, self.ridge, self.sure
+
+
+@dataclass(frozen=True)
+class Redescending(_IntervalLaw):
+    """Geman and McClure's cost: what does not fit loses its say.
+
+    Attributes
+    ----------
+    width
+        Residual, in standard deviations, that has lost three quarters of its say.
+    """
+
+    width: float
+
+    def cuts(self, terms: EdgeTerms) -> BoolArray:
+        """Whether a residual is beyond the width."""
+        cuts: BoolArray = np.less(terms.weights, 0.25)
+        return cuts
+
+    def _settings(self) -> tuple[bool, float, float, float, float, float]:
+        return True, self.width, 0.0, 0.0, 0.0, 0.0
+
+
+def _with_intervals(equations: EdgeEquations) -> IntervalEquations:
+    if not isinstance(equations, IntervalEquations):
+        raise InputError(
+            f"a law of intervals got {type(equations).__name__}",
+            expected="IntervalEquations",
+            remedy="Let the method's equations return interval_equations(graph, normals, view)",
+        )
+    return equations
+
+
+@njit(inline="always", error_model="numpy")
+def _slope(z: float, half_width: float, lead: float, settings: Any) -> Any:
+    """Slope of the ordered cost beyond its corner."""
+    _, _, narrow, cheapest, ridge, sure = settings
+    ratio = narrow / max(abs(half_width), narrow)
+    cheap = max(ratio * ratio, cheapest)
+    if half_width < 0.0:
+        cheap = min(1.0, ridge * cheap)
+    if z * lead < 0.0:  # the side that recedes faster comes out in front
+        return cheap
+    return max(cheap, min(abs(lead) / sure, 1.0))
+
+
+@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
+def _weighted_edges(edges: Any, settings: Any, conductance: Any, flux: Any, energies: Any) -> None:
+    """Conductance and flux of the edges of one direction; the cost of each block of nodes."""
+    neighbours, offset, gamma, half_width, sigma, lead, x = edges
+    redescending, corner = settings[0], settings[1]
+    nodes = len(x)
+    for block in prange(len(energies)):
+        lo = block * NODES_PER_BLOCK
+        hi = min(lo + NODES_PER_BLOCK, nodes)
+        costs = np.empty(hi - lo)
+        for i in range(hi - lo):
+            a = lo + i
+            per_sigma = np.float64(gamma[a]) / np.float64(sigma[a])
+            z = (x[a] - x[neighbours[a]] - offset[a]) * per_sigma
+            far = abs(z)
+            if redescending:
+                say = 1.0 / (1.0 + (z / corner) ** 2)
+                weight, cost = say * say, 0.5 * z * z * say
+            else:
+                slope = _slope(z, half_width[a], lead[a], settings)
+                weight = slope * corner / max(far, corner)
+                cost = slope * (0.5 * z * z if far < corner else corner * (far - 0.5 * corner))
+            costs[i] = cost
+            c = np.float32(max(weight, LEAST) * per_sigma * per_sigma)
+            conductance[a], flux[a] = c, c * offset[a]
+        energy = 0.0
+        for i in range(hi - lo):
+            energy += costs[i]
+        energies[block] = energy

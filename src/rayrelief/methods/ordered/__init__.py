@@ -1,0 +1,1 @@
+"""Ordered integration: intervals, a convex start, and segments that touch."""

@@ -1,0 +1,190 @@
+"""Ordered: jumps have an order, and parts touch."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rayrelief.backends.base import Backend, Computation
+from rayrelief.cameras.view import View
+from rayrelief.checks import Rule, check_settings, is_not_negative
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import Outcome
+from rayrelief.formulation.intervals import IntervalEquations, interval_equations
+from rayrelief.graph import Connectivity, Int32Array, PixelGraph
+from rayrelief.laws.base import FixedWeights, Law
+from rayrelief.laws.ordered import OrderedHuber, Redescending
+from rayrelief.methods.base import Callback, Iteration, Solution, Support
+from rayrelief.methods.ordered.parts import SMALLEST, continuous_parts, move_parts
+from rayrelief.methods.ordered.segments import find_jumps, find_segments
+from rayrelief.methods.reweighted import Reweighted
+from rayrelief.problem import Problem
+from rayrelief.solvers.base import Solver
+from rayrelief.solvers.multigrid import Multigrid
+
+# What joins the nodes of a part: residuals up to so many deviations, half-widths up to so many
+# pixels. Parts are moved at each of these levels, the most generous one first.
+LEVELS = ((3.0, 1.0), (2.0, 0.5), (2.0, 0.2), (2.0, 0.1))
+# Widths of the redescending law: after the convex stage, and after parts were moved.
+NARROWING = (3.0, 3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0)
+AFTER_MOVES = (3.0, 2.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordered(Reweighted):
+    """Ordered integration: a convex start, then a sharp law, then parts moved to where they touch.
+
+    Two normals bound what a continuous surface can do between their pixels, and show which side of
+    a jump is in front. No bilateral weights, and no luck: the start is convex.
+
+    Attributes
+    ----------
+    tolerance
+        The convex stage ends when an iteration lowers its cost by less than this fraction of it.
+    max_iterations
+        Largest number of iterations of all stages together.
+    rounds
+        How often all parts are tried at other places, at most; 0 leaves them.
+    noise
+        Standard deviation of the normals in degrees about each axis; estimated unless given.
+    """
+
+    connectivity: Connectivity = 8
+    max_iterations: int = 150
+    tolerance: float | None = 1e-4
+    solver: Solver = field(default_factory=lambda: Multigrid(rtol=1e-4))
+    rounds: int = 4
+    noise: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        default = "Leave it out for the method's default"
+        check_settings(
+            self,
+            rounds=Rule(
+                lambda number: is_not_negative(number) and number == int(number),
+                "an integer >= 0",
+                default,
+            ),
+            noise=Rule(
+                lambda degrees: degrees is None or is_not_negative(degrees),
+                "an angle in degrees >= 0, or None",
+                "Leave it out to have it estimated",
+            ),
+        )
+
+    def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> IntervalEquations:
+        """Two-plane equations with the intervals of all edges."""
+        noise = None if self.noise is None else float(np.radians(self.noise))
+        return interval_equations(graph, normals, view, noise=noise)
+
+    def solve(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        """Run the three stages."""
+        if problem.graph.component_count == problem.graph.size and problem.anchors is None:
+            return Solution(np.zeros(problem.graph.size), Outcome.NO_EQUATIONS)
+        with backend.compute(problem, self.solver) as computation:
+            run = _Run(self, problem, computation, callback)
+            run.convex_stage()
+            run.redescend(NARROWING)
+            run.move_parts()
+            final = computation.finish(Redescending(AFTER_MOVES[-1]), run.x)
+            outcome, anchored = run.outcome, computation.anchored
+            cuts = find_jumps(run.equations, final.x)
+            segments, support = find_segments(run.equations, final.x, *LEVELS[0])
+        return Solution(
+            final.x,
+            outcome or Outcome.CONVERGED,
+            tuple(run.history),
+            _notes(segments, support),
+            anchored=anchored,
+            cuts=cuts,
+            weights=final.weights,
+            segments=segments,
+            support=support,
+        )
+
+
+class _Run:
+    """One run under way: the iterate, its history, and whether it is to end early."""
+
+    def __init__(
+        self,
+        method: Ordered,
+        problem: Problem,
+        computation: Computation,
+        callback: Callback | None,
+    ) -> None:
+        assert isinstance(problem.equations, IntervalEquations)
+        self.method, self.equations = method, problem.equations
+        self.computation, self.callback = computation, callback
+        self.history: list[Iteration] = []
+        self.outcome: Outcome | None = None
+        self.x = computation.start()
+        self.is_new = problem.start is None
+
+    def convex_stage(self) -> None:
+        """Minimise the ordered cost, from least squares unless there is a start."""
+        if self.is_new:
+            h = self.equations.half_width.astype(np.float64)
+            self.iterate(FixedWeights(np.repeat(1.0 / (0.1**2 + (0.5 * h) ** 2), 2, axis=0)))
+        law, before = OrderedHuber(), np.inf
+        while self.outcome is None:
+            cost = self.iterate(law)
+            if self.method.tolerance is not None and before - cost < self.method.tolerance * cost:
+                break
+            before = cost
+
+    def redescend(self, widths: tuple[float, ...]) -> None:
+        """Let edges that do not fit lose their say."""
+        for width in widths:
+            if self.outcome is None:
+                self.iterate(Redescending(width))
+
+    def move_parts(self) -> None:
+        """Move parts at all levels until none finds a better place."""
+        for _ in range(self.method.rounds):
+            moves = 0
+            for deviations, half_width in LEVELS:
+                if self.outcome is not None:
+                    return
+                x = np.array(self.x)
+                parts = continuous_parts(self.equations, x, deviations, half_width)
+                moved = move_parts(self.equations, x, parts)
+                if moved:
+                    self.x = x
+                    self.redescend(AFTER_MOVES)
+                moves += moved
+            if not moves:
+                return
+
+    def iterate(self, law: Law) -> float:
+        """Solve the equations as the law weighs them at x; returns the cost of x before."""
+        began = time.perf_counter()
+        energy = self.computation.linearise(law, self.x)
+        solved = self.computation.solve(self.x, 1.0)
+        change = self.computation.change(solved.x, self.x)
+        if not (np.isfinite(change) and np.isfinite(energy)):
+            self.outcome = Outcome.NOT_FINITE
+            return energy
+        self.x = solved.x
+        number, seconds = len(self.history) + 1, time.perf_counter() - began
+        self.history.append(Iteration(number, energy, change, solved.steps, seconds))
+        if self.callback is not None and self.callback(self.history[-1]):
+            self.outcome = Outcome.STOPPED
+        elif number == self.method.max_iterations:
+            self.outcome = Outcome.ITERATION_LIMIT
+        return energy
+
+
+def _notes(segments: Int32Array, support: tuple[Support, ...]) -> tuple[str, ...]:
+    """How many parts float, specks apart."""
+    large = np.bincount(segments) >= SMALLEST
+    floating = int(np.count_nonzero(large & (np.array(support) != Support.CONTACT)))
+    if not floating:
+        return ()
+    parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"
+    return (f"{parts} nothing else in view: how far behind or in front is not known (see support)",)

@@ -1,0 +1,128 @@
+"""Segments: where the surface jumps, which parts it falls into, and what their places rest on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.formulation.intervals import IntervalEquations
+from rayrelief.graph import Int32Array, label_components
+from rayrelief.methods.base import Support
+from rayrelief.methods.ordered.evidence import continuous, jumping, order_probability, outside
+from rayrelief.methods.ordered.parts import (
+    BENT,
+    SMALLEST,
+    SURE,
+    borders_of,
+    continuous_parts,
+    edges_of,
+    residual_of,
+)
+
+SMALLEST_JUMP = 0.5  # pixels outside of the interval
+
+
+def find_jumps(equations: IntervalEquations, x: FloatArray) -> BoolArray:
+    """Whether a jump across each directed edge (D, N) is likelier than a continuous surface."""
+    graph = equations.graph
+    jumps: BoolArray = np.zeros(graph.neighbours.shape, dtype=np.bool_)
+    _find_jumps(edges_of(equations, x), jumps[::2])
+    exists = graph.exists
+    jumps &= exists
+    for d in range(0, len(jumps), 2):
+        jumps[d + 1, graph.neighbours[d, exists[d]]] = jumps[d, exists[d]]
+    return jumps
+
+
+def find_segments(
+    equations: IntervalEquations, x: FloatArray, deviations: float, half_width: float
+) -> tuple[Int32Array, tuple[Support, ...]]:
+    """Label (N,) of each node's segment, and what the place of each segment rests on.
+
+    Specks join the segment that they touch most.
+    """
+    graph = equations.graph
+    parts = continuous_parts(equations, x, deviations, half_width)
+    while True:
+        sizes = np.bincount(parts)
+        touched, _ = _contacts(equations, x, parts, len(sizes))
+        joins = np.where(sizes < SMALLEST, touched, np.arange(len(sizes), dtype=np.int32))
+        groups = np.empty_like(touched)
+        count = label_components(joins[None].astype(np.uint32), groups)
+        parts = groups[parts]
+        if count == len(sizes):
+            break
+    sizes = np.bincount(parts)
+    _, support = _contacts(equations, x, parts, len(sizes))
+    reference = np.maximum.reduceat(sizes[parts], graph.starts[:-1])  # the largest of a component
+    support[sizes == reference[graph.component_of_node[_first_nodes(parts)]]] = Support.CONTACT
+    return parts, tuple(map(Support, support.tolist()))
+
+
+def _first_nodes(parts: Int32Array) -> npt.NDArray[np.int64]:
+    _, first = np.unique(parts, return_index=True)
+    return first
+
+
+def _contacts(
+    equations: IntervalEquations, x: FloatArray, parts: Int32Array, count: int
+) -> tuple[Int32Array, npt.NDArray[np.int8]]:
+    """The neighbour (C,) that each part touches most, itself if none, and the support (C,)."""
+    touched, support = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int8)
+    borders = borders_of(equations.graph, parts, count)
+    _find_contacts(edges_of(equations, x), parts, borders, touched, support)
+    return touched, support
+
+
+@njit(cache=True, error_model="numpy")
+def _find_jumps(edges: Any, jumps: Any) -> None:
+    half_width, sigma, lead, x = edges[3], edges[4], edges[5], edges[6]
+    for d in range(len(jumps)):
+        for a in range(len(x)):
+            residual, h = residual_of(edges, d, a), half_width[d, a]
+            fits = continuous(residual, h, math.hypot(sigma[d, a], BENT))
+            large = abs(outside(residual, h)) > SMALLEST_JUMP
+            jumps[d, a] = large and jumping(residual, h, lead[d, a]) > fits
+
+
+@njit(cache=True, error_model="numpy")
+def _find_contacts(edges: Any, parts: Any, borders: Any, touched: Any, support: Any) -> None:
+    neighbours, half_width, sigma, lead = edges[0], edges[3], edges[4], edges[5]
+    starts, crossing = borders
+    nodes = len(parts)
+    contact = np.zeros(len(touched))
+    for part in range(len(touched)):
+        border = crossing[starts[part] : starts[part + 1]]
+        order = 0.0
+        best, most = part, 0.0
+        for e in border:
+            d, a = e // nodes, e % nodes
+            i, j = parts[a], parts[neighbours[d, a]]
+            other = j if i == part else i
+            residual, h = residual_of(edges, d, a), half_width[d, a]
+            fits = continuous(residual, h, math.hypot(sigma[d, a], BENT))
+            gain = math.log(fits / jumping(residual, h, lead[d, a]))
+            contact[other] += max(gain, 0.0)
+            known = order_probability(h, lead[d, a])
+            order += math.log(known / (1.0 - known))
+        for e in border:
+            d, a = e // nodes, e % nodes
+            i, j = parts[a], parts[neighbours[d, a]]
+            other = j if i == part else i
+            if contact[other] > most or (contact[other] == most > 0.0 and other < best):
+                best, most = other, contact[other]
+        for e in border:
+            d, a = e // nodes, e % nodes
+            contact[parts[a]] = contact[parts[neighbours[d, a]]] = 0.0
+        touched[part] = best
+        rests_on = Support.NOTHING
+        if most >= SURE:
+            rests_on = Support.CONTACT
+        elif order >= SURE:
+            rests_on = Support.ORDER
+        support[part] = rests_on
