@@ -10,7 +10,7 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.laws.base import Law
+from rayrelief.laws.base import EdgeTerms, FusedLaw, Law
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import LinearSolution, Solver
 
@@ -30,7 +30,21 @@ class Final:
     @classmethod
     def of(cls, law: Law, equations: EdgeEquations, x: FloatArray) -> Final:
         """Evaluate a law at x (N,)."""
-        terms = law.terms(equations, x)
+        if not isinstance(law, FusedLaw):
+            return cls._told_by(law, law.terms(equations, x), x)
+        pairs = range(0, len(equations.offset), 2)
+        # Pair by pair: the terms of all directions would take more memory than the solver did.
+        each = [cls._told_by(law, law.terms(equations, x, slice(d, d + 2)), x) for d in pairs]
+        activations = [one.activation for one in each if one.activation is not None]
+        return cls(
+            x,
+            np.concatenate([one.cuts for one in each]),
+            np.concatenate([one.weights for one in each]),
+            np.concatenate(activations) if activations else None,
+        )
+
+    @classmethod
+    def _told_by(cls, law: Law, terms: EdgeTerms, x: FloatArray) -> Final:
         weights, activation = terms.weights.astype(np.float32), terms.activation
         decided = None if activation is None else activation.astype(np.float32)
         return cls(x, law.cuts(terms), weights, decided)

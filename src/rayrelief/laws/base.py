@@ -54,6 +54,12 @@ Flux = tuple[SingleArray, FloatArray]
 class FusedLaw(Law, Protocol):
     """A law that a backend need not store the terms of: it goes from x to the flux of the edges."""
 
+    def terms(
+        self, equations: EdgeEquations, x: FloatArray, directions: slice = slice(None)
+    ) -> EdgeTerms:
+        """Evaluate the law at the iterate x (N,), for all directions or for pairs of them."""
+        ...
+
     def weigh(self, equations: EdgeEquations, pair: slice, x: FloatArray, out: Flux) -> FloatArray:
         """Fill the flux of a pair of opposite directions at x (N,).
 

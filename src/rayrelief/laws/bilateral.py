@@ -40,11 +40,13 @@ class Bilateral:
         """Return the law with alpha = 0, with which the paper starts."""
         return replace(self, jumps=False)
 
-    def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
+    def terms(
+        self, equations: EdgeEquations, x: FloatArray, directions: slice = slice(None)
+    ) -> EdgeTerms:
         """Evaluate weights, activation and right-hand sides at the iterate x (N,)."""
-        shape = equations.offset.shape
+        edges = _edges(equations, directions, x)
+        shape = edges[0].shape
         weights, beta, target = np.empty(shape), np.zeros(shape), np.empty(shape)
-        edges = _edges(equations, slice(None), x)
         _edge_terms(edges, self._settings(equations), weights, beta, target)
         return EdgeTerms(weights, target, beta if self.jumps else None)
 

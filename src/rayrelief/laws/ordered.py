@@ -10,7 +10,7 @@ from numba import njit, prange
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
-from rayrelief.formulation.edge_equations import EdgeEquations, empty_terms
+from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.laws.base import EdgeTerms, Flux
 from rayrelief.laws.bilateral import NODES_PER_BLOCK
@@ -23,19 +23,24 @@ LEAST = 1e-7  # weight of an edge: nothing is cut off altogether
 class _IntervalLaw:
     """A law of residuals in units of each edge's sigma, the same in both directions of an edge."""
 
-    def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
+    def terms(
+        self, equations: EdgeEquations, x: FloatArray, directions: slice = slice(None)
+    ) -> EdgeTerms:
         """Weights over those of an edge that fits, and the equations' own offsets."""
-        known = _with_intervals(equations)
-        weights, exists = empty_terms(known.graph), known.graph.exists
+        known, (first, end, _) = (
+            _with_intervals(equations),
+            directions.indices(len(equations.offset)),
+        )
+        weights = np.ones((end - first, x.size))
         conductance, flux = np.empty((2, x.size), dtype=np.float32), np.empty((2, x.size))
-        for d in range(0, len(weights), 2):
+        for d in range(first, end, 2):
             self.weigh(known, slice(d, d + 2), x, (conductance, flux))
             fitting = (known.gamma[d] / known.sigma[d // 2]).astype(np.float64) ** 2
-            there, back = weights[d], weights[d + 1]
-            there[:], back[:] = 1.0, 1.0
+            there, back = weights[d - first], weights[d - first + 1]
             np.divide(conductance[0], fitting, out=there, where=fitting > 0)
-            back[known.graph.neighbours[d, exists[d]]] = there[exists[d]]
-        return EdgeTerms(weights, known.offset)
+            exists = np.flatnonzero(fitting > 0)
+            back[known.graph.neighbours[d, exists]] = there[exists]
+        return EdgeTerms(weights, known.offset[directions])
 
     def from_flat(self) -> Self:
         """Return the same law: it needs no other one to begin with."""
