@@ -29,7 +29,7 @@ from rayrelief.formulation.edge_equations import (
 from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.graph import PixelGraph
 
-STEEPEST = 1e3  # recession in pixels per pixel: beyond it a plane is seen edge-on
+STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
 # Standard deviation of the equation of a continuous surface in pixels: where both normals agree,
 # and over the half-width of the interval (docs/ordered.md has the curve).
 EXACT, SPREAD = 0.03, 0.2
@@ -83,9 +83,9 @@ def interval_equations(
         gamma[edge.direction, edge.nodes] = focal  # 0 where there is no edge
         if edge.direction % 2 == 0:
             at, length = (edge.direction // 2, edge.nodes), math.hypot(*step)
-            towards_b, towards_a, variance = _recessions(edge, focal, parallel)
-            half_width[at] = 0.5 * length * (towards_b + towards_a)
-            lead[at] = towards_b - towards_a
+            rise_a, rise_b, variance = _rises(edge, parallel)
+            half_width[at] = 0.5 * focal * (_end(rise_a, parallel) + _end(rise_b, parallel))
+            lead[at] = (rise_a - rise_b) * focal / length
             leverage[at] = 0.25 * length**2 * variance
     noise = loop_noise(planes, leverage) if noise is None else noise
     return IntervalEquations(
@@ -141,23 +141,32 @@ def _unit_rays(graph: PixelGraph, view: View) -> FloatArray:
     return unit
 
 
-def _recessions(
-    edge: EdgeBlock, focal: FloatArray, parallel: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """How fast the plane at a recedes towards b, and that at b towards a, in pixels per pixel.
+def _rises(edge: EdgeBlock, parallel: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """How far the plane at a recedes on the way to b, and that at b on the way to a.
 
-    Third, the variance of their sum over that of the normals: a plane with the slope s, seen at
-    the angle i to its normal, has (1 + s^2) / cos(i)^2.
+    In units of log-distance, or of depth along parallel rays. Third, the variance of the sum of
+    both slopes over that of the normals: a plane with the slope s, seen at the angle i to its
+    normal, has (1 + s^2) / cos(i)^2.
     """
     step = edge.r_b - edge.r_a
-    slopes, variance = [], np.zeros(len(focal))
+    length = np.sqrt(dot(step, step))
+    rises, variance = [], np.zeros(len(step))
     for normal, ray, sign in ((edge.n_a, edge.r_a, -1.0), (edge.n_b, edge.r_b, 1.0)):
         cosine = normal[:, 2] if parallel else dot(normal, ray)
         cosine = np.where(np.abs(cosine) > 1 / STEEPEST, cosine, -1 / STEEPEST)
-        slope = np.clip(sign * focal * dot(normal, step) / cosine, -STEEPEST, STEEPEST)
-        slopes.append(slope)
+        rise = sign * dot(normal, step) / cosine
+        slope = np.divide(rise, length, out=np.zeros_like(rise), where=length > 0)
+        rises.append(rise)
         variance += (1.0 + slope**2) / cosine**2
-    return slopes[0], slopes[1], variance
+    return rises[0], rises[1], variance
+
+
+def _end(rise: FloatArray, parallel: bool) -> FloatArray:
+    """End of the interval where a plane goes all the way to the next pixel, as it recedes.
+
+    The distance to a plane changes by 1 / (1 - rise); one that rises by 1 or more is never met.
+    """
+    return rise if parallel else -np.log(np.maximum(1.0 - rise, 1 / STEEPEST))
 
 
 def _sigma(half_width: SingleArray, leverage: SingleArray, noise: float) -> SingleArray:

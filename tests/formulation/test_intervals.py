@@ -1,0 +1,142 @@
+"""Intervals: none on planes, ridges on bodies, valleys in hollows, and what is in front."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayrelief.cameras.fisheye import Equidistant
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.view import View
+from rayrelief.formulation.intervals import EXACT, interval_equations
+from rayrelief.graph import pixel_graph
+from rayrelief.methods.ordered.recipe import Ordered
+from rayrelief.problem import assemble
+from rayrelief.synthetic import GALLERY, render, with_rotation_noise
+from rayrelief.synthetic.shapes import Plane, Sphere
+from reference.random_maps import facing_normals, plane_depth, random_mask, random_rays
+
+SEED = st.integers(0, 2**32 - 1)
+CONNECTIVITY = st.sampled_from([4, "diagonal", 8])
+HEIGHT, WIDTH = 9, 11
+CAMERAS = {
+    "pinhole": Pinhole(60.0, 60.0, 31.5, 23.5),
+    "fisheye, 200 degrees": Equidistant(64 / np.radians(200), 64 / np.radians(200), 31.5, 23.5),
+    "orthographic": Orthographic(0.05),
+}
+
+
+def central(rays):
+    """A view that has nothing but these rays (H, W, 3)."""
+    return SimpleNamespace(rays=rays, origins=None, wraps=False)
+
+
+def equations_of(scene, **settings):
+    return assemble(
+        scene.normals, scene.camera, mask=scene.mask, method=Ordered(**settings)
+    ).equations
+
+
+def residuals(equations, scene):
+    """Of the true depth, in pixels, (D, N)."""
+    graph = equations.graph
+    depth = graph.gather(scene.depth)
+    x = np.log(depth) if equations.unknown == "log-depth" else depth
+    return (x - x[graph.neighbours] - equations.offset) * equations.gamma
+
+
+@given(SEED, CONNECTIVITY, st.booleans())
+def test_a_plane_leaves_no_room(seed, connectivity, unit):
+    rng = np.random.default_rng(seed)
+    rays = random_rays(rng, HEIGHT, WIDTH, unit=unit)
+    graph = pixel_graph(random_mask(rng, HEIGHT, WIDTH), connectivity)
+    normal = facing_normals(rng, np.array([0.0, 0.0, 1.0]), 0.4)
+    equations = interval_equations(graph, np.tile(normal, (HEIGHT, WIDTH, 1)), central(rays))
+    x = np.log(plane_depth(normal, graph.gather(rays)))
+    np.testing.assert_allclose(equations.offset, x - x[graph.neighbours], atol=1e-13)
+    np.testing.assert_allclose(equations.half_width, 0.0, atol=1e-4)
+
+
+@given(SEED, CONNECTIVITY)
+def test_a_plane_seen_along_parallel_rays_leaves_none_at_all(seed, connectivity):
+    rng = np.random.default_rng(seed)
+    graph = pixel_graph(random_mask(rng, HEIGHT, WIDTH), connectivity)
+    normal = facing_normals(rng, np.array([0.0, 0.0, 1.0]), 1.0)
+    view = View.of(Orthographic(0.3), HEIGHT, WIDTH)
+    equations = interval_equations(graph, np.tile(normal, (HEIGHT, WIDTH, 1)), view)
+    np.testing.assert_allclose(equations.half_width, 0.0, atol=1e-4)
+    exists = equations.graph.exists[::2]
+    np.testing.assert_allclose(equations.sigma[exists], EXACT, rtol=1e-5)
+    assert equations.noise < 1e-9
+
+
+@given(SEED, CONNECTIVITY)
+def test_the_length_of_rays_does_not_matter(seed, connectivity):
+    rng = np.random.default_rng(seed)
+    rays = random_rays(rng, HEIGHT, WIDTH)
+    graph = pixel_graph(random_mask(rng, HEIGHT, WIDTH), connectivity)
+    normals = facing_normals(rng, rays, 0.4)
+    scaled = rays * rng.uniform(0.5, 2.0, (HEIGHT, WIDTH, 1))
+    one, other = (
+        interval_equations(graph, normals, central(along), noise=0.0) for along in (rays, scaled)
+    )
+    for name in ("half_width", "lead", "sigma", "gamma"):
+        first, second = getattr(one, name), getattr(other, name)
+        np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
+def test_a_body_is_all_ridges_and_the_truth_within(camera):
+    body = render([Sphere((0.1, -0.05, 4.0), 1.2)], camera, 48, 64)
+    equations = equations_of(body, noise=0.0)
+    exists = equations.graph.exists[::2]
+    assert exists.sum() > 200
+    assert (equations.half_width[exists] < 1e-3).all()
+    within = np.abs(residuals(equations, body)[::2]) <= 1.1 * np.abs(equations.half_width) + 0.02
+    assert within[exists].all()
+
+
+def test_a_hollow_is_all_valleys():
+    hollow = GALLERY["ellipsoid_inside"](48, 64, camera=CAMERAS["fisheye, 200 degrees"])
+    equations = equations_of(hollow)
+    assert (equations.half_width[equations.graph.exists[::2]] > -1e-3).all()
+
+
+@pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
+def test_what_turns_away_is_in_front(camera):
+    wall = Plane(point=(0.0, 0.0, 5.0), normal=(0.1, 0.0, -1.0))
+    scene = render([Sphere((0.0, 0.0, 3.0), 0.8), wall], camera, 48, 64)
+    equations = equations_of(scene)
+    jump = residuals(equations, scene)[::2]
+    large = np.abs(jump) > np.abs(equations.half_width) + 3.0
+    assert large.sum() > 50
+    in_front = np.sign(equations.lead[large]) == -np.sign(jump[large])
+    assert in_front.mean() > 0.99
+    assert (equations.half_width[large] > 0).mean() > 0.99, "and jumps look like valleys"
+
+
+@pytest.mark.parametrize("degrees", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("name", ["tent", "crowd"])
+def test_noise_is_told_from_loops_and_not_from_jumps(name, degrees):
+    scene = GALLERY[name](96, 128)
+    assert np.degrees(equations_of(scene).noise) < 0.05
+    noisy = with_rotation_noise(scene.normals, degrees, np.random.default_rng(5))
+    equations = assemble(noisy, scene.camera, mask=scene.mask, method=Ordered()).equations
+    # A rotation about a random axis turns a normal about each of its own by the root of a third.
+    assert np.degrees(equations.noise) == pytest.approx(degrees / np.sqrt(3), rel=0.15)
+
+
+def test_noise_does_not_pass_for_width():
+    flat = GALLERY["plane"](96, 128)
+    noisy = with_rotation_noise(flat.normals, 6.0, np.random.default_rng(5))
+    told = assemble(noisy, flat.camera, mask=flat.mask, method=Ordered()).equations
+    untold = assemble(noisy, flat.camera, mask=flat.mask, method=Ordered(noise=0.0)).equations
+    assert np.median(np.abs(told.half_width)) < 0.5 * np.median(np.abs(untold.half_width))
+    exists = told.graph.exists[::2]
+    actual = residuals(told, flat)[::2][exists]
+    assert np.median(np.abs(actual / told.sigma[exists])) == pytest.approx(0.6745, rel=0.25)
