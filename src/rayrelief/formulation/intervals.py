@@ -47,12 +47,13 @@ class IntervalEquations(EdgeEquations):
     ----------
     half_width
         Half of the interval in pixels; positive in valleys, where things touch or hide one
-        another, negative on ridges, where a body bends.
+        another, negative on ridges, where a body bends. Along a diagonal it counts by the longer
+        step: the equation is less exact there, and a jump likelier.
     sigma
         Standard deviation of the equation where the surface is continuous, in pixels.
     lead
-        By how much the plane at a recedes faster than that at b, in pixels per pixel: where it is
-        positive, a jump has a in front.
+        By how many pixels the plane at a recedes further on the way to b than that at b on the way
+        to a: where it is positive, a jump has a in front.
     noise
         Standard deviation of the normals in radians about each axis.
     """
@@ -84,8 +85,9 @@ def interval_equations(
         if edge.direction % 2 == 0:
             at, length = (edge.direction // 2, edge.nodes), math.hypot(*step)
             rise_a, rise_b, variance = _rises(edge, parallel)
-            half_width[at] = 0.5 * focal * (_end(rise_a, parallel) + _end(rise_b, parallel))
-            lead[at] = (rise_a - rise_b) * focal / length
+            ends = focal * (_end(rise_a, parallel) + _end(rise_b, parallel))
+            half_width[at] = 0.5 * length * ends
+            lead[at] = focal * (rise_a - rise_b)
             leverage[at] = 0.25 * length**2 * variance
     noise = loop_noise(planes, leverage) if noise is None else noise
     return IntervalEquations(

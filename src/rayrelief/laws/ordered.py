@@ -84,8 +84,7 @@ class OrderedHuber(_IntervalLaw):
     ridge
         By how much a jump costs more on a ridge than in a valley.
     sure
-        Difference of recession, in pixels per pixel, from which on a jump in the wrong order costs
-        the full slope.
+        Lead, in pixels, from which on a jump in the wrong order costs the full slope.
     """
 
     corner: float = 3.0

@@ -1,6 +1,6 @@
 """Evidence: how likely the residual of an edge is on a continuous surface, and across a jump.
 
-Residuals, half-widths and sigmas are in pixels, leads in pixels per pixel (formulation/intervals).
+Residuals, half-widths, sigmas and leads are in pixels (formulation/intervals).
 The constants are read off the built-in scenes: docs/ordered.md has the curves and the command.
 """
 
@@ -18,7 +18,9 @@ LEAST, MOST = 1e-3, 0.95  # within these probabilities
 SURE = 1.5  # lead from which on the order of a jump is sure
 ORDERED = 0.45  # by how much its probability is then above one half
 BOTH_RECEDE = 1.3  # recession of the slower side that makes the order doubtful again
-LARGEST = 200.0  # pixels: jumps of all sizes up to here, each size as likely as its double
+LARGEST = 200.0  # pixels: jumps of all sizes up to here,
+SMALLER = 0.5  # the smaller the likelier, by this power of the size
+ALL_SIZES = ((1.0 + LARGEST) ** (1.0 - SMALLER) - 1.0) / (1.0 - SMALLER)
 ROOT_OF_TWO_PI = math.sqrt(2.0 * math.pi)
 
 
@@ -63,5 +65,5 @@ def jumping(residual: float, half_width: float, lead: float) -> Any:
     order = order_probability(half_width, lead)
     if jump * lead > 0.0:
         order = 1.0 - order
-    size = 1.0 / (math.log(1.0 + LARGEST) * (1.0 + abs(jump)))
+    size = 1.0 / (ALL_SIZES * (1.0 + abs(jump)) ** SMALLER)
     return jump_probability(half_width) * order * size

@@ -26,7 +26,10 @@ _Borders = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 def continuous_parts(
     equations: IntervalEquations, x: FloatArray, deviations: float, half_width: float
 ) -> Int32Array:
-    """Label (N,) of the parts that edges join which are narrow and have a small residual."""
+    """Label (N,) of the parts that edges join which have a small residual, and no wide valley.
+
+    Ridges join however wide they are: a body bends there, and hides nothing but itself.
+    """
     joined: BoolArray = np.zeros(equations.graph.neighbours.shape, dtype=np.bool_)
     _find_fitting(edges_of(equations, x), deviations, half_width, joined[::2])
     return equations.graph.parts(joined)
@@ -83,7 +86,7 @@ def _find_fitting(edges: Any, deviations: float, widest: float, fitting: Any) ->
     for d in range(len(fitting)):
         for a in range(len(x)):
             near = abs(residual_of(edges, d, a)) < deviations * sigma[d, a]
-            fitting[d, a] = near and abs(half_width[d, a]) < widest
+            fitting[d, a] = near and half_width[d, a] < widest
 
 
 @njit(cache=True)
