@@ -13,7 +13,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, label_components
 from rayrelief.methods.base import Support
-from rayrelief.methods.ordered.evidence import continuous, jumping, order_probability, outside
+from rayrelief.methods.ordered.evidence import EVEN, continuous, jumping, order_probability, outside
 from rayrelief.methods.ordered.parts import (
     BENT,
     SMALLEST,
@@ -25,6 +25,7 @@ from rayrelief.methods.ordered.parts import (
 )
 
 SMALLEST_JUMP = 0.5  # pixels outside of the interval
+AGAINST = 2.0  # how much, in log-likelihood, an edge that jumps counts against a contact beside it
 
 
 def find_jumps(equations: IntervalEquations, x: FloatArray) -> BoolArray:
@@ -107,7 +108,8 @@ def _find_contacts(edges: Any, parts: Any, borders: Any, touched: Any, support: 
             residual, h = residual_of(edges, d, a), half_width[d, a]
             fits = continuous(residual, h, math.hypot(sigma[d, a], BENT))
             gain = math.log(fits / jumping(residual, h, lead[d, a]))
-            contact[other] += max(gain, 0.0)
+            if h < EVEN:  # beyond it a jump is the likelier, and looks the same
+                contact[other] += max(gain, -AGAINST)
             known = order_probability(h, lead[d, a])
             order += math.log(known / (1.0 - known))
         for e in border:

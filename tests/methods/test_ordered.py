@@ -1,0 +1,170 @@
+"""Ordered integration: exact where it must be, the same from any start, and what floats is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rayrelief.backends.cpu import CPU
+from rayrelief.cameras.equirectangular import Equirectangular
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.errors import InputError, Outcome
+from rayrelief.integration import integrate
+from rayrelief.methods.base import Support
+from rayrelief.methods.ordered.recipe import Ordered
+from rayrelief.methods.recipes import RayPlane
+from rayrelief.preprocess import Preprocessing
+from rayrelief.problem import assemble
+from rayrelief.synthetic import GALLERY, render, with_outliers
+from rayrelief.synthetic.shapes import Plane, Sphere
+
+
+def integrated(scene, **settings):
+    return integrate(scene.normals, scene.camera, mask=scene.mask, method=Ordered(**settings))
+
+
+def error(result, scene):
+    """Relative error in percent after the median scale, or shift."""
+    if not scene.camera.central:
+        shift = np.nanmedian(scene.depth - result.depth)
+        return (
+            100 * np.nanmean(np.abs(result.depth + shift - scene.depth)) / np.nanmean(scene.depth)
+        )
+    scale = np.nanmedian(scene.depth / result.depth)
+    return 100 * np.nanmean(np.abs(scale * result.depth / scene.depth - 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "camera"),
+    [
+        ("plane", None),
+        ("tent", None),
+        ("ellipsoid_inside", None),
+        ("ellipsoid_inside", Equirectangular.full(48, 64)),
+        ("plane", Orthographic(0.02)),
+    ],
+    ids=["plane", "tent", "hollow", "panorama", "orthographic"],
+)
+def test_a_continuous_surface_is_one_segment_without_jumps(name, camera):
+    scene = GALLERY[name](48, 64, camera=camera)
+    result = integrated(scene)
+    assert result.status.outcome is Outcome.CONVERGED
+    assert not np.nan_to_num(result.cuts.values).any()
+    assert not result.active_jumps()[result.mask].any()
+    assert set(np.unique(result.segments[result.mask])) == {0}
+    assert result.support == (Support.CONTACT,)
+    assert error(result, scene) < 0.05
+
+
+def test_from_any_start_the_same_surface():
+    scene = GALLERY["still_life"](96, 128)
+    settings = {"tolerance": 1e-7, "max_iterations": 400, "rounds": 0}
+    plain = integrated(scene, **settings)
+    start = np.exp(np.random.default_rng(0).normal(2.0, 0.5, scene.mask.shape))
+    other = integrate(
+        scene.normals,
+        scene.camera,
+        mask=scene.mask,
+        start=np.where(scene.mask, start, np.nan),
+        method=Ordered(**settings),
+    )
+    ratio = np.log(plain.depth / other.depth)[scene.mask]
+    assert np.median(np.abs(ratio - np.median(ratio))) < 1e-5
+
+
+def test_the_cost_of_the_convex_stage_only_falls():
+    scene = GALLERY["still_life"](96, 128)
+    costs = [i.energy for i in integrated(scene, rounds=0).history[1:]]
+    falling = 1 + int(np.argmax(np.diff(costs) > 0)) if (np.diff(costs) > 0).any() else len(costs)
+    assert falling >= 5
+    assert costs[falling - 1] < 0.9 * costs[0]
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    scene = GALLERY["crowd"](260, 280)  # more nodes than one thread takes
+    one, two = (
+        integrate(scene.normals, scene.camera, method=Ordered(), backend=CPU(threads=threads))
+        for threads in (1, 2)
+    )
+    np.testing.assert_array_equal(one.depth, two.depth)
+    np.testing.assert_array_equal(one.segments, two.segments)
+    assert one.support == two.support
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_jumps_of_a_crowd_are_found_and_no_others(seed):
+    scene = GALLERY["crowd"](240, 320, across=2.0, seed=seed)
+    result = integrated(scene)
+    equations = assemble(scene.normals, scene.camera, mask=scene.mask, method=Ordered()).equations
+    graph, x = equations.graph, np.log(equations.graph.gather(scene.depth))
+    residual = np.abs((x - x[graph.neighbours] - equations.offset) * equations.gamma)[::2]
+    found = np.stack([graph.gather(maps == 1) for maps in result.cuts.values[::2]])
+    room = np.abs(equations.half_width)
+    assert found[graph.exists[::2] & (residual > room + 3)].mean() > 0.9
+    assert (residual > room + 0.5)[found].mean() > 0.9
+
+
+def test_a_ball_before_a_wall_floats_and_a_ball_in_the_wall_does_not():
+    camera = Pinhole(200.0, 200.0, 63.5, 47.5)
+    wall = Plane(point=(0.0, 0.0, 5.0), normal=(0.0, 0.0, -1.0))
+    before = integrated(render([Sphere((0.0, 0.0, 3.0), 0.4), wall], camera, 96, 128))
+    ball = before.segments[48, 64]
+    assert ball != before.segments[5, 5]
+    assert before.support[ball] is not Support.CONTACT
+    assert "1 part touches nothing else in view" in str(before.status)
+    inside = integrated(render([Sphere((0.0, 0.0, 5.2), 0.6), wall], camera, 96, 128))
+    assert all(support is Support.CONTACT for support in inside.support)
+    assert "touch" not in str(inside.status)
+
+
+def test_outliers_do_little_harm():
+    scene = GALLERY["tori"](150, 200)
+    bad = with_outliers(scene.normals, 0.05, np.random.default_rng(1))
+    keep = Preprocessing(facing_away="keep")
+    ordered, plain = (
+        integrate(bad, scene.camera, mask=scene.mask, method=method, on_failure="return")
+        for method in (Ordered(preprocessing=keep), RayPlane(preprocessing=keep))
+    )
+    assert error(ordered, scene) < 0.5 * error(plain, scene)
+
+
+def test_it_can_be_stopped_and_limited():
+    scene = GALLERY["tori"](60, 80)
+    options = {"mask": scene.mask, "on_failure": "return"}
+    stopped = integrate(
+        scene.normals,
+        scene.camera,
+        method=Ordered(),
+        callback=lambda iteration: iteration.number == 3,
+        **options,
+    )
+    assert stopped.status.outcome is Outcome.STOPPED
+    assert len(stopped.history) == 3
+    limited = integrate(scene.normals, scene.camera, method=Ordered(max_iterations=2), **options)
+    assert limited.status.outcome is Outcome.ITERATION_LIMIT
+    assert len(limited.history) == 2
+
+
+def test_pixels_without_neighbours_have_no_equations():
+    mask = np.zeros((5, 5), dtype=bool)
+    mask[::4, ::4] = True
+    normals = np.tile([0.0, 0.0, -1.0], (5, 5, 1))
+    camera = Pinhole(10.0, 10.0, 2.0, 2.0)
+    result = integrate(normals, camera, mask=mask, method=Ordered(), on_failure="return")
+    assert result.status.outcome is Outcome.NO_EQUATIONS
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"rounds": -1}, "rounds is -1"),
+        ({"rounds": 1.5}, r"rounds is 1\.5"),
+        ({"noise": -2.0}, r"noise is -2\.0"),
+        ({"noise": float("nan")}, "noise is nan"),
+        ({"max_iterations": 0}, "max_iterations is 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, words):
+    with pytest.raises(InputError, match=words):
+        Ordered(**settings)
