@@ -1,6 +1,6 @@
 """``make calibration``: curves behind the constants of ``Ordered``, and the pictures of its page.
 
-python -m benchmarks.calibration [--size 480,640] [--images docs/images]
+python -m benchmarks.calibration [PART ...] [--size 480,640] [--images docs/images]
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +26,10 @@ from benchmarks.calibration.edges import (
     turned,
 )
 from benchmarks.calibration.plots import calibration_figure
+from benchmarks.calibration.sketches import sketch_figure
+from benchmarks.calibration.stages import stage_figure, stage_table
 from benchmarks.calibration.tables import constant_table, curve_tables, noise_table
-from benchmarks.report import Report, exit_code, progress
+from benchmarks.report import Report, Table, exit_code, progress
 from benchmarks.speed.environment import environment
 
 if TYPE_CHECKING:
@@ -40,18 +42,39 @@ NOISE = (0.0, 0.25, 0.5, 1.0, 2.0, 5.0)  # degrees
 
 def main(arguments: list[str]) -> int:
     """Measure, print and draw."""
-    chosen = parser().parse_args(arguments)
+    known = parser()
+    chosen = known.parse_args(arguments)
+    if unknown := sorted(set(chosen.parts) - set(PARTS)):
+        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
     command = shlex.join(["python", "-m", "benchmarks.calibration", *arguments])
     report = Report({"command": command, **environment()})
-    inputs = {name: measured(name, each, chosen.size) for name, each in INPUTS.items()}
-    for table in (*curve_tables(inputs), constant_table(inputs)):
-        report.add(table)
-    levels = {
-        degrees: measured(f"{degrees:g} degrees", turned(degrees), chosen.size) for degrees in NOISE
-    }
-    report.add(noise_table(levels))
-    draw(chosen.images / "ordered_calibration.png", partial(calibration_figure, inputs, levels))
-    return report.finish(chosen.output, "calibration")
+    for part in chosen.parts or PARTS:
+        for table in PARTS[part](chosen.size, chosen.images):
+            report.add(table)
+    return report.finish(chosen.output, "-".join(["calibration", *chosen.parts]))
+
+
+def curves(size: tuple[int, int], images: Path) -> Iterator[Table]:
+    """Curves of width, jumps, order and noise, and their plots."""
+    inputs = {name: measured(name, each, size) for name, each in INPUTS.items()}
+    yield from curve_tables(inputs)
+    yield constant_table(inputs)
+    levels = {level: measured(f"{level:g} degrees", turned(level), size) for level in NOISE}
+    yield noise_table(levels)
+    draw(images / "ordered_calibration.png", partial(calibration_figure, inputs, levels))
+
+
+def stages(size: tuple[int, int], images: Path) -> Iterator[Table]:
+    """Errors after each stage, and the other pictures of docs/ordered.md."""
+    draw(images / "ordered_sketches.png", sketch_figure)
+    draw(images / "ordered_stages.png", stage_figure)
+    yield stage_table(size)
+
+
+PARTS: dict[str, Callable[[tuple[int, int], Path], Iterator[Table]]] = {
+    "curves": curves,
+    "stages": stages,
+}
 
 
 def measured(name: str, input_of: Input, size: tuple[int, int]) -> Edges:
@@ -70,6 +93,7 @@ def draw(path: Path, figure: Callable[[], Figure]) -> None:
 def parser() -> argparse.ArgumentParser:
     """Settings."""
     known = argparse.ArgumentParser(prog="python -m benchmarks.calibration")
+    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     known.add_argument("--size", type=_size, default=SIZE, help="height,width of the scenes")
     known.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
     known.add_argument("--images", type=Path, default=ROOT / "docs" / "images")

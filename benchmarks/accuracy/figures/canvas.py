@@ -116,5 +116,5 @@ def write(path: Path, figure: Figure, colours: int | None = None) -> None:
         figure.savefig(temporary, facecolor="white", metadata={"Software": None})
         if colours is not None:
             with Image.open(temporary) as drawn:
-                reduced = drawn.convert("RGB").quantize(colours)
+                reduced = drawn.convert("RGB").quantize(colours, kmeans=1)
             reduced.save(temporary, optimize=True)
