@@ -80,11 +80,15 @@ def jump_curve(edges: Edges, *, ridges: bool) -> Curve:
 
 
 def order_curve(edges: Edges, *, both_recede: bool) -> Curve:
-    """Lead against the share of jumps whose faster receding side is in front."""
-    slower = edges.half_width - 0.5 * np.abs(edges.lead)
-    chosen = edges.where(edges.jumps & ((slower > evidence.BOTH_RECEDE - 1.0) == both_recede))
-    model = order_probability(chosen.half_width, chosen.lead)
-    return Curve.of(np.abs(chosen.lead), LEADS, in_order(chosen), model)
+    """Lead against the share of jumps whose faster receding side is in front.
+
+    Both sides recede where that makes the model doubt the order.
+    """
+    jumps = edges.where(edges.jumps)
+    model = order_probability(jumps.half_width, jumps.lead)
+    doubted = model < order_probability(np.zeros_like(jumps.half_width), jumps.lead)
+    chosen = doubted == both_recede
+    return Curve.of(np.abs(jumps.lead)[chosen], LEADS, in_order(jumps)[chosen], model[chosen])
 
 
 def in_order(jumps: Edges) -> FloatArray:

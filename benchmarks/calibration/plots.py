@@ -62,4 +62,5 @@ def _draw_noise(levels: Mapping[float, Edges], axes: Axes) -> None:
         axes.plot(true, over, line, color=FEW[1], marker=".", label=label)
     axes.axvline(np.degrees(intervals.ALLOWED), color="0.8", lw=1, label="ALLOWED")
     axes.set(title="Noise of the normals", xlabel="noise about each axis, degrees")
-    axes.legend(frameon=False)
+    axes.set_ylim(top=1.8 * max(true))  # room for the legend
+    axes.legend(loc="upper left", frameon=False)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from numba import vectorize
 
 from benchmarks.calibration import edges as measured
-from benchmarks.calibration.__main__ import INPUTS
+from benchmarks.calibration.__main__ import INPUTS, main
 from benchmarks.calibration.curves import (
     constants,
     error_curve,
+    error_over_sigma,
     in_order,
     jump_curve,
     jump_probability,
@@ -20,7 +22,9 @@ from benchmarks.calibration.curves import (
     order_probability,
 )
 from benchmarks.calibration.edges import Edges, edges_of, renderers, turned
+from benchmarks.calibration.stages import stages
 from rayrelief.formulation import intervals
+from rayrelief.io.images import read_image
 from rayrelief.methods.ordered import evidence
 
 SIZE = 96, 128
@@ -80,6 +84,7 @@ def test_faster_receding_side_is_in_front_and_its_probability_says_so(name):
 def test_noise_is_found_and_covered_by_sigma(degrees):
     edges = edges_of(renderers(*SIZE)["crowd 0"], turned(degrees), SIZE)
     assert np.degrees(edges.noise) == pytest.approx(degrees / np.sqrt(3), rel=0.15)
+    assert error_over_sigma(edges, 0.9) < 1
 
 
 def test_truth_does_not_depend_on_the_input():
@@ -100,3 +105,22 @@ def test_constants_are_read_off_where_the_model_is_the_truth():
     for name, value in constants(edges).items():
         used = getattr(intervals, name, None) or getattr(evidence, name)
         assert value == pytest.approx(used, rel=0.25), name
+
+
+def test_stages_go_on_where_the_one_before_ended():
+    scene = renderers(*SIZE)["crowd 0"](*SIZE)
+    energies = [[each.energy for each in result.history] for result in stages(scene)]
+    assert len({len(each) for each in energies}) == 3
+    for before, after in pairwise(energies):
+        assert after[: len(before)] == before
+
+
+def test_command_draws_what_it_measures(tmp_path, capsys):
+    options = ["--size", "48,64", "--images", str(tmp_path), "--output", str(tmp_path)]
+    assert main(["curves", *options]) == 0
+    picture = read_image(tmp_path / "ordered_calibration.png")
+    assert 0.01 < (picture < 255).mean() < 0.5  # on white
+    text = (tmp_path / "calibration-curves.md").read_text(encoding="utf-8")
+    assert text.count("\n## ") == 5
+    with pytest.raises(SystemExit, match="2"):
+        main(["curve", *options])
