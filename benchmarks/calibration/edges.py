@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from rayrelief.methods.ordered import evidence, segments
 from rayrelief.problem import assemble
 
 SIZE = 480, 640
+FINER = 3  # times as many pixels along each side show the true jumps; odd, so that centres stay
 SEEDS = range(5)  # arrangements of the crowd
 NAMED = ("still_life", "tori", "overlapping_spheres", "vase", "sphere", "room")
 Renderer = Callable[..., Scene]
@@ -36,7 +37,7 @@ class Edges:
     residual
         Of the equation, at the true depth.
     jump
-        By how much the true difference lies outside of the interval of the *exact* normals.
+        Of the true surface: by how much it lies outside of the intervals of exact, finer normals.
     noise
         Estimates in radians, one for each scene.
     """
@@ -67,6 +68,7 @@ class Edges:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
+@cache
 def renderers(height: int, width: int) -> dict[str, Renderer]:
     """Scenes to be rendered at this size, or the very same ones at another size."""
     crowd = partial(synthetic.GALLERY["crowd"], across=max(height, width) / 100)
@@ -108,7 +110,7 @@ def edges_of(render: Renderer, input_of: Input, size: tuple[int, int] = SIZE) ->
     scene = render(*size)
     normals = input_of(render, scene)
     mask = scene.mask & np.isfinite(normals).all(axis=-1)
-    true_jumps = _jump_images(scene)
+    true_jumps = _jump_images(render, size)
     equations, x = _equations(scene, normals, mask)
     parts = [
         Edges(
@@ -144,12 +146,29 @@ def _rows(
             yield d // 2, a, (x[a] - x[b] - equations.offset[d, a]) * equations.gamma[d, a]
 
 
-def _jump_images(scene: Scene) -> list[FloatArray]:
-    """Jump (H, W) of the true surface across the edges of each row; NaN without an edge."""
-    equations, x = _equations(scene, scene.normals, scene.mask)
+@cache
+def _jump_images(render: Renderer, size: tuple[int, int]) -> list[FloatArray]:
+    """Jump (H, W) of the true surface across the edges of each row; NaN without an edge.
+
+    Intervals of finer pixels hide smaller jumps: of all fine edges along an edge, the largest jump.
+    """
+    height, width = size
+    camera = render(*size).camera.resize(FINER * width, FINER * height)
+    fine = render(FINER * height, FINER * width, camera)
+    equations, x = _equations(fine, fine.normals, fine.mask)
+    rows, columns = (FINER * np.arange(length) + FINER // 2 for length in size)
     images = []
     for row, a, residual in _rows(equations, x):
+        right, down = equations.graph.steps[2 * row]
         jump = np.full(x.size, np.nan)
-        jump[a] = _outside(residual, equations.half_width[row, a])
-        images.append(equations.graph.scatter(jump))
+        jump[a] = _outside(residual, equations.half_width[row, a]) / FINER
+        image = equations.graph.scatter(jump)
+        along = [
+            image.take(rows + k * down, axis=0, mode="clip").take(
+                columns + k * right, axis=1, mode="clip"
+            )
+            for k in range(FINER)
+        ]
+        largest = np.argmax(np.abs(along), axis=0)  # NaN where one of them is missing
+        images.append(np.take_along_axis(np.array(along), largest[None], axis=0)[0])
     return images
