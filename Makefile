@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast test-deep lint format picture bench paper paper-spread clean
+.PHONY: demo test test-fast test-deep lint format picture bench calibration paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,9 @@ picture: demo  ## the picture of the README, which is that of the demo
 bench: export NUMBA_NUM_THREADS ?= 2
 bench: $(STAMP)  ## speed and memory with their limits; some parts need real maps (RAYRELIEF_DATA)
 	$(BIN)/python -m benchmarks
+
+calibration: $(STAMP)  ## curves behind the constants of Ordered, and the pictures of docs/ordered.md
+	$(BIN)/python -m benchmarks.calibration
 
 paper: $(STAMP)  ## the paper's tables beside ours, and its figures; goes on where it stopped
 	$(BIN)/python -m benchmarks.accuracy

@@ -4,7 +4,9 @@
     Speed, memory and cycles with their limits: the parts are in ``speed/``.
 ``python -m benchmarks.accuracy`` (make paper)
     The tables and figures of the paper, from cached predictions: ``accuracy/``.
+``python -m benchmarks.calibration`` (make calibration)
+    Curves behind the constants of ``Ordered``, on the built-in scenes alone: ``calibration/``.
 
-Both read the maps of DiLiGenT (``diligent.py``), and write a report as Markdown and JSON into
-``results/`` (``report.py``). The papers' numbers are in ``published.toml``.
+The first two read the maps of DiLiGenT (``diligent.py``). All write a report as Markdown and JSON
+into ``results/`` (``report.py``). The papers' numbers are in ``published.toml``.
 """

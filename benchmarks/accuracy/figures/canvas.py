@@ -105,7 +105,16 @@ def window(mask: BoolArray) -> tuple[slice, slice]:
     return spans[0], spans[1]
 
 
-def write(path: Path, figure: Figure) -> None:
-    """Write a PNG file whole or not at all, without the date and the version of the writer."""
+def write(path: Path, figure: Figure, colours: int | None = None) -> None:
+    """Write a PNG file whole or not at all, without the date and the version of the writer.
+
+    With so many colours, at most 256, the file is several times smaller.
+    """
+    from PIL import Image
+
     with atomic_write(path) as temporary:
         figure.savefig(temporary, facecolor="white", metadata={"Software": None})
+        if colours is not None:
+            with Image.open(temporary) as drawn:
+                reduced = drawn.convert("RGB").quantize(colours, kmeans=1)
+            reduced.save(temporary, optimize=True)
