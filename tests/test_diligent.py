@@ -90,3 +90,10 @@ def test_orthographic_vase_is_integrated_whole(data_root):
     result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
     assert result.components.count == 1
     assert result.mean_angle() < 4.0  # 3.1: the toy has jumps that no normal shows
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("bear", 0.016), ("cat", 0.036), ("cow", 0.089), ("reading", 0.068)]
+)
+def test_ordered(scenes, name, error):
+    assert made(scenes[name], rayrelief.Ordered()) == pytest.approx(error, abs=0.015)

@@ -64,6 +64,7 @@ MADE: dict[str, Mapping[str, Reweighted | FromDepth]] = {
         "jumps_1200": _ours(),
         "known_jumps": knowing_jumps,
         "default": rayrelief.RayPlane(),
+        "ordered": rayrelief.Ordered(),
     },
     "gamma": {
         "full_full": _without_jumps(),

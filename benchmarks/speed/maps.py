@@ -42,11 +42,12 @@ def run(scene: rayrelief.Scene, method: Reweighted) -> Run:
 
 
 def tables(objects: Sequence[str], iterations: int) -> Iterator[Table]:
-    """Error and time; noisy normals; perturbed runs; exact inner solves."""
+    """Error and time; noisy normals; perturbed runs; Ordered; exact inner solves."""
     maps = read_maps(objects)
     yield against_published(maps, iterations)
     yield noisy(maps, iterations)
     yield perturbed(maps)
+    yield ordered(maps)
     yield against_exact(maps)
 
 
@@ -75,6 +76,32 @@ def noisy(maps: Sequence[rayrelief.Scene], iterations: int) -> Table:
     what = f" with {NOISE_DEGREES:g} degrees of rotation noise"
     repair = rayrelief.Preprocessing(facing_away="average")
     return compared([rough(scene) for scene in maps], iterations, what, repair)
+
+
+def ordered(maps: Sequence[rayrelief.Scene]) -> Table:
+    """Ordered() against RayPlane(), with limits."""
+    methods = rayrelief.Ordered(), rayrelief.RayPlane()
+    run(maps[0], methods[0])  # has the kernels compiled
+    runs: dict[str, tuple[Run, ...]] = {}
+    for scene in maps:
+        progress(f"maps: {scene.name}, Ordered and RayPlane")
+        runs[scene.name] = tuple(run(scene, method) for method in methods)
+    rows: list[Row] = [
+        (name, ours.made, default.made, ours.seconds, ours.seconds / default.seconds)
+        for name, (ours, default) in runs.items()
+    ]
+    seconds, times = (sum(pair[i].seconds for pair in runs.values()) for i in (0, 1))
+    rows.append(("total", None, None, seconds, seconds / times))
+    checks = [Check("total time over RayPlane's", seconds / times, at_most=3)]
+    if set(STEADY) <= set(runs):
+        error = mean(runs[name][0].made for name in STEADY)
+        checks.append(Check(f"mean MADE of {', '.join(STEADY)}, mm", error, at_most=0.12))
+    return Table(
+        "`Ordered()` against `RayPlane()`",
+        columns("object | MADE:.3f | MADE, RayPlane:.3f | seconds:.2f | time over RayPlane's:.2f"),
+        tuple(rows),
+        checks=tuple(checks),
+    )
 
 
 def compared(

@@ -73,6 +73,12 @@ def test_limit_of_harvest_is_on_the_median_of_the_perturbed_runs(scene):
 def test_noise_is_added_and_exact_solves_are_asked_of_four_objects(scene):
     rows: Any = maps.noisy([scene], 2).rows
     assert rows[0][3] > maps.run(scene, rayrelief.RayPlane()).made
+    table = maps.ordered([scene])
+    rows = table.rows
+    assert rows[0][1:3] == tuple(
+        maps.run(scene, method).made for method in (rayrelief.Ordered(), rayrelief.RayPlane())
+    )
+    assert [row[0] for row in rows] == [scene.name, "total"]
     table = maps.against_exact([replace(scene, name=name) for name in ("cow", "harvest")])
     assert [row[0] for row in table.rows] == ["cow"]
     assert [check.found for check in table.checks] == [table.rows[0][1]]

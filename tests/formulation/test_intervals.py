@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,10 +37,9 @@ def central(rays):
     return SimpleNamespace(rays=rays, origins=None, wraps=False)
 
 
-def equations_of(scene, **settings):
-    return assemble(
-        scene.normals, scene.camera, mask=scene.mask, method=Ordered(**settings)
-    ).equations
+def equations_of(scene, normals=None, **settings) -> Any:
+    given = scene.normals if normals is None else normals
+    return assemble(given, scene.camera, mask=scene.mask, method=Ordered(**settings)).equations
 
 
 def residuals(equations, scene):
@@ -126,7 +126,7 @@ def test_noise_is_told_from_loops_and_not_from_jumps(name, degrees):
     scene = GALLERY[name](96, 128)
     assert np.degrees(equations_of(scene).noise) < 0.05
     noisy = with_rotation_noise(scene.normals, degrees, np.random.default_rng(5))
-    equations = assemble(noisy, scene.camera, mask=scene.mask, method=Ordered()).equations
+    equations = equations_of(scene, noisy)
     # A rotation about a random axis turns a normal about each of its own by the root of a third.
     assert np.degrees(equations.noise) == pytest.approx(degrees / np.sqrt(3), rel=0.15)
 
@@ -134,8 +134,7 @@ def test_noise_is_told_from_loops_and_not_from_jumps(name, degrees):
 def test_noise_does_not_pass_for_width():
     flat = GALLERY["plane"](96, 128)
     noisy = with_rotation_noise(flat.normals, 6.0, np.random.default_rng(5))
-    told = assemble(noisy, flat.camera, mask=flat.mask, method=Ordered()).equations
-    untold = assemble(noisy, flat.camera, mask=flat.mask, method=Ordered(noise=0.0)).equations
+    told, untold = equations_of(flat, noisy), equations_of(flat, noisy, noise=0.0)
     assert np.median(np.abs(told.half_width)) < 0.5 * np.median(np.abs(untold.half_width))
     exists = told.graph.exists[::2]
     actual = residuals(told, flat)[::2][exists]

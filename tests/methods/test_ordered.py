@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -59,7 +61,7 @@ def test_a_continuous_surface_is_one_segment_without_jumps(name, camera):
 
 def test_from_any_start_the_same_surface():
     scene = GALLERY["still_life"](96, 128)
-    settings = {"tolerance": 1e-7, "max_iterations": 400, "rounds": 0}
+    settings: Any = {"tolerance": 1e-7, "max_iterations": 400, "rounds": 0}
     plain = integrated(scene, **settings)
     start = np.exp(np.random.default_rng(0).normal(2.0, 0.5, scene.mask.shape))
     other = integrate(
@@ -96,8 +98,10 @@ def test_any_number_of_threads_gives_the_same_bits():
 def test_jumps_of_a_crowd_are_found_and_no_others(seed):
     scene = GALLERY["crowd"](240, 320, across=2.0, seed=seed)
     result = integrated(scene)
-    equations = assemble(scene.normals, scene.camera, mask=scene.mask, method=Ordered()).equations
-    graph, x = equations.graph, np.log(equations.graph.gather(scene.depth))
+    problem = assemble(scene.normals, scene.camera, mask=scene.mask, method=Ordered())
+    equations: Any = problem.equations
+    assert scene.depth is not None
+    graph, x = problem.graph, np.log(problem.graph.gather(scene.depth))
     residual = np.abs((x - x[graph.neighbours] - equations.offset) * equations.gamma)[::2]
     found = np.stack([graph.gather(maps == 1) for maps in result.cuts.values[::2]])
     room = np.abs(equations.half_width)
@@ -131,7 +135,7 @@ def test_outliers_do_little_harm():
 
 def test_it_can_be_stopped_and_limited():
     scene = GALLERY["tori"](60, 80)
-    options = {"mask": scene.mask, "on_failure": "return"}
+    options: Any = {"mask": scene.mask, "on_failure": "return"}
     stopped = integrate(
         scene.normals,
         scene.camera,

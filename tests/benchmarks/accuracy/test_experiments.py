@@ -109,6 +109,7 @@ def test_quick_looks_shrink_published_schedules_alone(data):
         **dict.fromkeys(("no_jumps_150", "jumps_150", "known_jumps"), 2),
         "default": rayrelief.RayPlane().max_iterations,
         "kim": AuxiliaryEdges().max_iterations,
+        "ordered": rayrelief.Ordered().max_iterations,
     }
     assert {cell.tasks[0].source for cell in made_cells("gamma", Settings(("cow",)))} == {
         Source("cow")
