@@ -14,7 +14,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.intervals import IntervalEquations, interval_equations
 from rayrelief.graph import Connectivity, Int32Array, PixelGraph
-from rayrelief.laws.base import FixedWeights, Law
+from rayrelief.laws.base import Law
 from rayrelief.laws.ordered import OrderedHuber, Redescending
 from rayrelief.methods.base import Callback, Iteration, Solution, Support
 from rayrelief.methods.ordered.parts import SMALLEST, continuous_parts, move_parts
@@ -80,6 +80,10 @@ class Ordered(Reweighted):
         noise = None if self.noise is None else float(np.radians(self.noise))
         return interval_equations(graph, normals, view, noise=noise)
 
+    def memory(self, nodes: int, backend: Backend) -> int:
+        """Bytes that a run needs at its peak, measured: also for intervals and segments."""
+        return super().memory(nodes, backend) + 80 * nodes
+
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
@@ -129,8 +133,7 @@ class _Run:
     def convex_stage(self) -> None:
         """Minimise the ordered cost, from least squares unless there is a start."""
         if self.is_new:
-            h = self.equations.half_width.astype(np.float64)
-            self.iterate(FixedWeights(np.repeat(1.0 / (0.1**2 + (0.5 * h) ** 2), 2, axis=0)))
+            self.iterate(Redescending(np.inf))
         law, before = OrderedHuber(), np.inf
         while self.outcome is None:
             cost = self.iterate(law)
