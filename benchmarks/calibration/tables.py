@@ -44,7 +44,7 @@ TITLES = {
     "order": "Share of jumps whose faster receding side is in front",
 }
 BINS = {"errors": WIDTHS, "jumps": WIDTHS, "order": LEADS}
-PLACES = {"errors": "half-width, px", "jumps": "half-width, px", "order": "lead, px/px"}
+PLACES = {"errors": "half-width, px", "jumps": "half-width, px", "order": "lead, px"}
 
 
 def curve_tables(inputs: Mapping[str, Edges]) -> Iterator[Table]:
