@@ -14,10 +14,12 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Support
+from rayrelief.methods.ordered.parts import move_parts
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
+from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.synthetic import GALLERY, render, with_outliers
 from rayrelief.synthetic.shapes import Plane, Sphere
 
@@ -172,3 +174,33 @@ def test_pixels_without_neighbours_have_no_equations():
 def test_settings_that_make_no_sense_are_refused(settings, words):
     with pytest.raises(InputError, match=words):
         Ordered(**settings)
+
+
+def test_a_part_that_was_moved_away_comes_back():
+    scene = GALLERY["plane"](40, 60)
+    problem = assemble(scene.normals, scene.camera, method=Ordered())
+    equations: Any = problem.equations
+    graph = problem.graph
+    assert scene.depth is not None
+    truth = np.log(graph.gather(scene.depth))
+    parts = (graph.pixels % 60 < 20).astype(np.int32)
+    x = truth + 5.0 / equations.gamma.max() * (parts == 1)  # 5 pixels
+    assert move_parts(equations, x, parts) >= 1
+    np.testing.assert_allclose(x, truth, atol=1e-6)
+    assert move_parts(equations, x, parts) == 0
+
+
+def test_without_a_tolerance_the_convex_stage_still_ends():
+    scene = GALLERY["tori"](60, 80)
+    method = Ordered(tolerance=None, max_iterations=400)
+    result = integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
+    assert result.status.outcome is Outcome.CONVERGED
+
+
+def test_inner_solves_that_reach_their_limit_are_told():
+    scene = GALLERY["tori"](60, 80)
+    method = Ordered(solver=Multigrid(rtol=1e-12, max_steps=1))
+    result = integrate(
+        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+    )
+    assert "inner solves reached the solver's max_steps" in str(result.status)

@@ -28,7 +28,7 @@ class _IntervalLaw:
     ) -> EdgeTerms:
         """Weights over those of an edge that fits, and the equations' own offsets."""
         known, (first, end, _) = (
-            _with_intervals(equations),
+            with_intervals(equations),
             directions.indices(len(equations.offset)),
         )
         weights = np.ones((end - first, x.size))
@@ -48,7 +48,7 @@ class _IntervalLaw:
 
     def weigh(self, equations: EdgeEquations, pair: slice, x: FloatArray, out: Flux) -> FloatArray:
         """Fill the flux of a pair of opposite directions: one equation serves both."""
-        known, (conductance, flux) = _with_intervals(equations), out
+        known, (conductance, flux) = with_intervals(equations), out
         energies = np.empty((x.size + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK)
         d = pair.start
         edges = (
@@ -123,7 +123,8 @@ class Redescending(_IntervalLaw):
         return True, self.width, 0.0, 0.0, 0.0, 0.0
 
 
-def _with_intervals(equations: EdgeEquations) -> IntervalEquations:
+def with_intervals(equations: EdgeEquations) -> IntervalEquations:
+    """Equations that have intervals, or an InputError."""
     if not isinstance(equations, IntervalEquations):
         raise InputError(
             f"a law of intervals got {type(equations).__name__}",

@@ -145,7 +145,7 @@ def iterate(
         final.x,
         outcome,
         tuple(history),
-        _notes(unfinished, len(history)),
+        unfinished_notes(unfinished, len(history)),
         anchored=anchored,
         cuts=final.cuts,
         weights=final.weights,
@@ -153,7 +153,8 @@ def iterate(
     )
 
 
-def _notes(unfinished: int, solves: int) -> tuple[str, ...]:
+def unfinished_notes(unfinished: int, solves: int) -> tuple[str, ...]:
+    """Say how many inner solves did not meet their tolerance, if any."""
     if not unfinished:
         return ()
     return (f"{unfinished} of {solves} inner solves reached the solver's max_steps",)

@@ -15,11 +15,11 @@ from rayrelief.errors import Outcome
 from rayrelief.formulation.intervals import IntervalEquations, interval_equations
 from rayrelief.graph import Connectivity, Int32Array, PixelGraph
 from rayrelief.laws.base import Law
-from rayrelief.laws.ordered import OrderedHuber, Redescending
+from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
 from rayrelief.methods.base import Callback, Iteration, Solution, Support
 from rayrelief.methods.ordered.parts import SMALLEST, continuous_parts, move_parts
 from rayrelief.methods.ordered.segments import find_jumps, find_segments
-from rayrelief.methods.reweighted import Reweighted
+from rayrelief.methods.reweighted import Reweighted, unfinished_notes
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import Solver
 from rayrelief.solvers.multigrid import Multigrid
@@ -37,12 +37,13 @@ class Ordered(Reweighted):
     """Ordered integration: a convex start, then a sharp law, then parts moved to where they touch.
 
     Two normals bound what a continuous surface can do between their pixels, and show which side of
-    a jump is in front. No bilateral weights, and no luck: the start is convex.
+    a jump is in front.
 
     Attributes
     ----------
     tolerance
-        The convex stage ends when an iteration lowers its cost by less than this fraction of it.
+        The convex stage ends when an iteration lowers its cost by less than this fraction of it;
+        None (0 on the command line): when it falls no further.
     max_iterations
         Largest number of iterations of all stages together.
     rounds
@@ -103,7 +104,7 @@ class Ordered(Reweighted):
             final.x,
             outcome or Outcome.CONVERGED,
             tuple(run.history),
-            _notes(segments, support),
+            (*unfinished_notes(run.unfinished, len(run.history)), *_notes(segments, support)),
             anchored=anchored,
             cuts=cuts,
             weights=final.weights,
@@ -122,11 +123,11 @@ class _Run:
         computation: Computation,
         callback: Callback | None,
     ) -> None:
-        assert isinstance(problem.equations, IntervalEquations)
-        self.method, self.equations = method, problem.equations
+        self.method, self.equations = method, with_intervals(problem.equations)
         self.computation, self.callback = computation, callback
         self.history: list[Iteration] = []
         self.outcome: Outcome | None = None
+        self.unfinished = 0  # inner solves that reached their limit
         self.x = computation.start()
         self.is_new = problem.start is None
 
@@ -134,10 +135,10 @@ class _Run:
         """Minimise the ordered cost, from least squares unless there is a start."""
         if self.is_new:
             self.iterate(Redescending(np.inf))
-        law, before = OrderedHuber(), np.inf
+        law, before, tolerance = OrderedHuber(), np.inf, self.method.tolerance or 0.0
         while self.outcome is None:
             cost = self.iterate(law)
-            if self.method.tolerance is not None and before - cost < self.method.tolerance * cost:
+            if before - cost <= tolerance * cost:
                 break
             before = cost
 
@@ -174,6 +175,7 @@ class _Run:
             self.outcome = Outcome.NOT_FINITE
             return energy
         self.x = solved.x
+        self.unfinished += not solved.converged
         number, seconds = len(self.history) + 1, time.perf_counter() - began
         self.history.append(Iteration(number, energy, change, solved.steps, seconds))
         if self.callback is not None and self.callback(self.history[-1]):

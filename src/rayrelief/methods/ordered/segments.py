@@ -51,23 +51,18 @@ def find_segments(
     parts = continuous_parts(equations, x, deviations, half_width)
     while True:
         sizes = np.bincount(parts)
-        touched, _ = _contacts(equations, x, parts, len(sizes))
+        touched, support = _contacts(equations, x, parts, len(sizes))
         joins = np.where(sizes < SMALLEST, touched, np.arange(len(sizes), dtype=np.int32))
         groups = np.empty_like(touched)
         count = label_components(joins[None].astype(np.uint32), groups)
         parts = groups[parts]
         if count == len(sizes):
             break
-    sizes = np.bincount(parts)
-    _, support = _contacts(equations, x, parts, len(sizes))
-    reference = np.maximum.reduceat(sizes[parts], graph.starts[:-1])  # the largest of a component
-    support[sizes == reference[graph.component_of_node[_first_nodes(parts)]]] = Support.CONTACT
+    largest = np.maximum.reduceat(sizes[parts], graph.starts[:-1])  # of each component
+    component = np.empty_like(touched)
+    component[parts] = graph.component_of_node
+    support[sizes == largest[component]] = Support.CONTACT
     return parts, tuple(map(Support, support.tolist()))
-
-
-def _first_nodes(parts: Int32Array) -> npt.NDArray[np.int64]:
-    _, first = np.unique(parts, return_index=True)
-    return first
 
 
 def _contacts(
