@@ -14,7 +14,7 @@ from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
-from rayrelief.formulation.intervals import EXACT, interval_equations
+from rayrelief.formulation.intervals import EXACT, agreeing_average, interval_equations
 from rayrelief.graph import pixel_graph
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.problem import assemble
@@ -139,3 +139,28 @@ def test_noise_does_not_pass_for_width():
     exists = told.graph.exists[::2]
     actual = residuals(told, flat)[::2][exists]
     assert np.median(np.abs(actual / told.sigma[exists])) == pytest.approx(0.6745, rel=0.25)
+
+
+def test_averaging_takes_noise_off_planes_and_keeps_their_crease():
+    noise = np.radians(2.0) / np.sqrt(3)  # about each axis
+    roof = np.where(np.arange(40)[:, None] < 20, [0.6, 0.0, -0.8], [-0.6, 0.0, -0.8])
+    exact = np.tile(roof, (30, 1, 1))
+    noisy = with_rotation_noise(exact, 2.0, np.random.default_rng(0))
+    graph = pixel_graph(np.ones((30, 40), dtype=bool), 8)
+    true, raw = graph.gather(exact), graph.gather(noisy)
+    mean_square = [
+        np.mean(np.sum((normals - true) ** 2, axis=-1))
+        for normals in (raw, agreeing_average(graph, raw, noise))
+    ]
+    assert mean_square[1] < 0.3 * mean_square[0], "of nine samples, at the crease of six"
+
+
+def test_weights_hardly_follow_the_noise_of_their_own_normals():
+    slope = render([Plane((0.0, 0.0, 5.0), (0.8, 0.0, -0.6))], CAMERAS["orthographic"], 40, 50)
+    noisy = with_rotation_noise(slope.normals, 5.0, np.random.default_rng(0))
+    equations = equations_of(slope, noisy, noise=5.0 / np.sqrt(3))
+    across = equations.graph.exists[0]
+    too_steep = residuals(equations, slope)[0, across] * np.sign(-equations.offset[0, across])
+    weights = equations.sigma[0, across] ** -2.0
+    plain, weighted = np.mean(too_steep), np.average(too_steep, weights=weights)
+    assert abs(weighted - plain) < 0.12 * np.std(too_steep)

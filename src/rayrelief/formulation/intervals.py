@@ -24,6 +24,8 @@ from rayrelief.formulation.edge_equations import (
     EdgeEquations,
     dot,
     edge_blocks,
+    empty_factors,
+    node_blocks,
     pixels_per_ray,
 )
 from rayrelief.formulation.ray_plane import two_plane_equations
@@ -34,6 +36,8 @@ STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
 # and over the half-width of the interval (docs/ordered.md has the curve).
 EXACT, SPREAD = 0.03, 0.2
 ALLOWED = math.radians(0.6)  # noise of the normals that these two allow for
+AGREE = 2.0  # neighbours whose normals differ by so many deviations of the noise are averaged
+NOISELESS = 1e-3  # radians: below, there is nothing to average
 GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 
 
@@ -72,24 +76,16 @@ def interval_equations(
     The noise of the normals in radians is estimated unless given.
     """
     planes = two_plane_equations(graph, normals, view, cost_factor="focal")
-    graph, gamma = planes.graph, planes.gamma
-    shape = len(graph.steps) // 2, graph.size
-    half_width, lead, leverage = (np.zeros(shape, dtype=np.float32) for _ in range(3))
-    parallel = view.origins is not None
+    graph, parallel = planes.graph, view.origins is not None
     places = graph.gather(view.origins) if view.origins is not None else _unit_rays(graph, view)
-    coincident = 0.0 if parallel else COINCIDENT
-    for edge in edge_blocks(graph, graph.gather(normals), places):
-        step = graph.steps[edge.direction]
-        focal = pixels_per_ray(step, edge.r_b - edge.r_a, coincident)
-        gamma[edge.direction, edge.nodes] = focal  # 0 where there is no edge
-        if edge.direction % 2 == 0:
-            at, length = (edge.direction // 2, edge.nodes), math.hypot(*step)
-            rise_a, rise_b, variance = _rises(edge, parallel)
-            ends = focal * (_end(rise_a, parallel) + _end(rise_b, parallel))
-            half_width[at] = 0.5 * length * ends
-            lead[at] = focal * (rise_a - rise_b)
-            leverage[at] = 0.25 * length**2 * variance
-    noise = loop_noise(planes, leverage) if noise is None else noise
+    at_nodes = graph.gather(normals)
+    gamma, half_width, lead, leverage = _intervals(graph, at_nodes, places, parallel)
+    noise = loop_noise(graph, planes.offset, gamma, leverage) if noise is None else noise
+    if noise > NOISELESS:
+        # The equations keep the normals as they are; a weight that follows the noise of its own
+        # normal would prefer flat ones.
+        smooth = agreeing_average(graph, at_nodes, noise)
+        _, half_width, lead, leverage = _intervals(graph, smooth, places, parallel)
     return IntervalEquations(
         graph=graph,
         offset=planes.offset,
@@ -104,19 +100,20 @@ def interval_equations(
     )
 
 
-def loop_noise(equations: EdgeEquations, leverage: SingleArray) -> float:
+def loop_noise(
+    graph: PixelGraph, offset: FloatArray, gamma: SingleArray, leverage: SingleArray
+) -> float:
     """Noise of the normals in radians: what loops of four straight edges fail to close.
 
     The median does not see the few loops that cross a jump. Without straight edges it is 0.
 
     Parameters
     ----------
-    equations
-        ``gamma`` in pixels per radian.
+    offset, gamma
+        (D, N) of the equations; gamma in pixels per radian.
     leverage
         (D / 2, N) variance of each equation in squared pixels, over that of the normals.
     """
-    graph = equations.graph
     if (1, 0) not in graph.steps:
         return 0.0
     across, down = graph.steps.index((1, 0)), graph.steps.index((0, 1))
@@ -131,9 +128,47 @@ def loop_noise(equations: EdgeEquations, leverage: SingleArray) -> float:
     curl, variance = np.zeros(a.size), np.zeros(a.size)
     sides = ((across, a, 1.0), (down, right[a], 1.0), (across, below[a], -1.0), (down, a, -1.0))
     for d, nodes, sign in sides:
-        curl += sign * equations.offset[d, nodes] * equations.gamma[d, nodes]
+        curl += sign * offset[d, nodes] * gamma[d, nodes]
         variance += leverage[d // 2, nodes]
     return float(np.median(np.abs(curl) / np.sqrt(variance)) / GAUSSIAN_MEDIAN)
+
+
+def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> FloatArray:
+    """Normals (N, 3), each averaged with those beside it that the noise alone may tell apart."""
+    average = normals.copy()
+    for nodes, here in node_blocks(graph):
+        for towards in graph.neighbours:
+            b = towards[nodes]
+            beside = np.take(normals, b, axis=0)
+            apart = beside - normals[nodes]
+            say = np.exp(-0.5 * dot(apart, apart) / (AGREE * noise) ** 2)
+            average[nodes] += np.where(b != here, say, 0.0)[:, None] * beside
+    average /= np.sqrt(dot(average, average))[:, None]
+    return average
+
+
+def _intervals(
+    graph: PixelGraph, normals: FloatArray, places: FloatArray, parallel: bool
+) -> tuple[SingleArray, SingleArray, SingleArray, SingleArray]:
+    """Pixels per radian (D, N); half-width, lead and leverage (D / 2, N).
+
+    From normals (N, 3), and unit rays (N, 3) or the origins of parallel ones.
+    """
+    gamma = empty_factors(graph)
+    half_width, lead, leverage = np.zeros((3, len(graph.steps) // 2, graph.size), dtype=np.float32)
+    coincident = 0.0 if parallel else COINCIDENT
+    for edge in edge_blocks(graph, normals, places):
+        step = graph.steps[edge.direction]
+        focal = pixels_per_ray(step, edge.r_b - edge.r_a, coincident)
+        gamma[edge.direction, edge.nodes] = focal  # 0 where there is no edge
+        if edge.direction % 2 == 0:
+            at, length = (edge.direction // 2, edge.nodes), math.hypot(*step)
+            rise_a, rise_b, variance = _rises(edge, parallel)
+            ends = focal * (_end(rise_a, parallel) + _end(rise_b, parallel))
+            half_width[at] = 0.5 * length * ends
+            lead[at] = focal * (rise_a - rise_b)
+            leverage[at] = 0.25 * length**2 * variance
+    return gamma, half_width, lead, leverage
 
 
 def _unit_rays(graph: PixelGraph, view: View) -> FloatArray:
@@ -172,11 +207,9 @@ def _end(rise: FloatArray, parallel: bool) -> FloatArray:
 
 
 def _sigma(half_width: SingleArray, leverage: SingleArray, noise: float) -> SingleArray:
-    """Sigma of every equation; what noise adds to the widths is taken off them, in place."""
-    sigma, excess = np.empty_like(leverage), max(noise**2 - ALLOWED**2, 0.0)
-    for width, lever, row in zip(half_width, leverage, sigma, strict=True):
-        from_noise = excess * lever.astype(np.float64)
-        true = np.sqrt(np.maximum(width.astype(np.float64) ** 2 - from_noise, 0.0))
-        width[:] = np.copysign(true, width)
-        row[:] = np.sqrt(EXACT**2 + (SPREAD * true) ** 2 + from_noise)
-    return sigma
+    """Sigma of every equation; returned in place of the leverage."""
+    excess = max(noise**2 - ALLOWED**2, 0.0)
+    for width, lever in zip(half_width, leverage, strict=True):
+        spread = SPREAD * width.astype(np.float64)
+        lever[:] = np.sqrt(EXACT**2 + spread**2 + excess * lever.astype(np.float64))
+    return leverage

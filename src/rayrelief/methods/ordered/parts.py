@@ -17,6 +17,7 @@ from rayrelief.methods.ordered.evidence import LARGEST, continuous, jumping
 SMALLEST = 8  # pixels of a part that is moved
 SWEEPS = 2
 CANDIDATES = 100  # places that are tried for a part
+NEAR = 10.0  # pixels: closer places were open to the redescending stage, which knows better
 SURE = 8.0  # gain in log-likelihood that a move must bring, or a contact have
 BENT = 0.1  # pixels by which a part may be bent at its border
 
@@ -139,6 +140,8 @@ def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any) -> in
             tried = min(len(closing), CANDIDATES)
             for c in range(tried):
                 place = closing[c * (len(closing) - 1) // max(tried - 1, 1)]
+                if abs(place) * np.mean(focal) < NEAR:
+                    continue
                 there = _likelihood(place, gap, focal, width, spread, ahead)
                 if there > best:
                     best, shift = there, place
