@@ -164,3 +164,13 @@ def test_weights_hardly_follow_the_noise_of_their_own_normals():
     weights = equations.sigma[0, across] ** -2.0
     plain, weighted = np.mean(too_steep), np.average(too_steep, weights=weights)
     assert abs(weighted - plain) < 0.12 * np.std(too_steep)
+
+
+@pytest.mark.parametrize("degrees", [2.0, 10.0])
+def test_noise_makes_no_valleys_on_a_plane(degrees):
+    slope = render([Plane((0.0, 0.0, 5.0), (0.8, 0.0, -0.6))], CAMERAS["orthographic"], 40, 50)
+    noisy = with_rotation_noise(slope.normals, degrees, np.random.default_rng(0))
+    equations = equations_of(slope, noisy)
+    exists = equations.graph.exists[::2]
+    assert np.median(np.abs(equations.half_width[exists])) == 0.0
+    assert np.mean(np.abs(equations.half_width[exists]) > equations.sigma[exists]) < 0.1

@@ -37,6 +37,7 @@ STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
 EXACT, SPREAD = 0.03, 0.2
 ALLOWED = math.radians(0.6)  # noise of the normals that these two allow for
 AGREE = 2.0  # neighbours whose normals differ by so many deviations of the noise are averaged
+LEFT = 0.1  # share of the noise's variance that is left in widths from averaged normals, at most
 NOISELESS = 1e-3  # radians: below, there is nothing to average
 GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 
@@ -207,9 +208,11 @@ def _end(rise: FloatArray, parallel: bool) -> FloatArray:
 
 
 def _sigma(half_width: SingleArray, leverage: SingleArray, noise: float) -> SingleArray:
-    """Sigma of every equation; returned in place of the leverage."""
+    """Sigma of every equation, in place of its leverage; noise is taken off the widths in place."""
     excess = max(noise**2 - ALLOWED**2, 0.0)
     for width, lever in zip(half_width, leverage, strict=True):
-        spread = SPREAD * width.astype(np.float64)
-        lever[:] = np.sqrt(EXACT**2 + spread**2 + excess * lever.astype(np.float64))
+        from_noise = excess * lever.astype(np.float64)
+        squared = np.maximum(width.astype(np.float64) ** 2 - LEFT * from_noise, 0.0)
+        width[:] = np.copysign(np.sqrt(squared), width)
+        lever[:] = np.sqrt(EXACT**2 + SPREAD**2 * squared + from_noise)
     return leverage
