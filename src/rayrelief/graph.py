@@ -131,13 +131,8 @@ class PixelGraph:
 
         An edge joins if either of its directions does; parts are numbered by their first nodes.
         """
-        nodes = np.arange(self.size, dtype=np.uint32)
-        neighbours = np.empty_like(self.neighbours)
-        for d, there in enumerate(self.neighbours):
-            joins = joined[d] | np.take(joined[d ^ 1], there)
-            neighbours[d] = np.where(joins, there, nodes)
         labels = np.empty(self.size, dtype=np.int32)
-        label_components(neighbours, labels)
+        _label_parts(self.neighbours, joined, labels)
         return labels
 
 
@@ -223,15 +218,40 @@ def label_components(neighbours: Any, labels: Any) -> int:
     directions, nodes = neighbours.shape
     for a in range(nodes):
         labels[a] = a
-    # Until the end a label is a node before this one in the same component, or the node itself.
+    for a in range(nodes):
+        for d in range(0, directions, 2):
+            _join(labels, a, neighbours[d, a])
+    count: int = _number(labels)
+    return count
+
+
+@njit(cache=True)
+def _label_parts(neighbours: Any, joined: Any, labels: Any) -> None:
+    """Number the components of edges that are joined in either of their directions."""
+    directions, nodes = neighbours.shape
+    for a in range(nodes):
+        labels[a] = a
     for a in range(nodes):
         for d in range(0, directions, 2):
             b = neighbours[d, a]
-            if b != a:
-                root, other = _first_node(labels, a), _first_node(labels, b)
-                labels[max(root, other)] = min(root, other)
+            if joined[d, a] or joined[d + 1, b]:
+                _join(labels, a, b)
+    _number(labels)
+
+
+@njit(inline="always")
+def _join(labels: Any, a: Any, b: Any) -> None:
+    """Put two nodes into one component: a label is a node before this one in it, or the node."""
+    if b != a:
+        root, other = _first_node(labels, a), _first_node(labels, b)
+        labels[max(root, other)] = min(root, other)
+
+
+@njit(inline="always")
+def _number(labels: Any) -> Any:
+    """Number components whose nodes are labelled by nodes before them; returns how many."""
     count = 0
-    for a in range(nodes):
+    for a in range(len(labels)):
         if labels[a] == a:
             labels[a] = count
             count += 1

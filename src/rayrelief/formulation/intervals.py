@@ -78,10 +78,12 @@ def interval_equations(
     """
     planes = two_plane_equations(graph, normals, view, cost_factor="focal")
     graph, parallel = planes.graph, view.origins is not None
+    offset, unknown, left_out = planes.offset, planes.unknown, planes.left_out
+    del planes  # and its factors
     places = graph.gather(view.origins) if view.origins is not None else _unit_rays(graph, view)
     at_nodes = graph.gather(normals)
     gamma, half_width, lead, leverage = _intervals(graph, at_nodes, places, parallel)
-    noise = loop_noise(graph, planes.offset, gamma, leverage) if noise is None else noise
+    noise = loop_noise(graph, offset, gamma, leverage) if noise is None else noise
     if noise > NOISELESS:
         # The equations keep the normals as they are; a weight that follows the noise of its own
         # normal would prefer flat ones.
@@ -89,11 +91,11 @@ def interval_equations(
         _, half_width, lead, leverage = _intervals(graph, smooth, places, parallel)
     return IntervalEquations(
         graph=graph,
-        offset=planes.offset,
+        offset=offset,
         gamma=gamma,
         gamma_weight=gamma,
-        unknown=planes.unknown,
-        left_out=planes.left_out,
+        unknown=unknown,
+        left_out=left_out,
         half_width=half_width,
         sigma=_sigma(half_width, leverage, noise),
         lead=lead,
