@@ -15,6 +15,8 @@ from rayrelief.errors import FileError, RayreliefError
 
 KOrder = Literal["auto", "opencv", "legacy"]
 
+MOST_CAMERAS = 20_000
+CHOOSE_ONE = "Choose one: read_camera(path, which=...), or --which on the command line"
 # Remedy where a format needs the size of the image and does not hold it.
 GIVE_SIZE = "Give the size of the image: height= and width=, or --width and --height"
 
@@ -94,6 +96,12 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
     if request.which is not None:
         name = _find_name(path, candidates, request.which)
         return _named(candidates[name].read(), name, f"camera {name} of {len(candidates)}")
+    if len(candidates) > MOST_CAMERAS:  # all of them would be read, to see whether they differ
+        raise FileError(
+            f"{path} holds {len(candidates):,} cameras: {shortened(candidates)}",
+            expected=f"at most {MOST_CAMERAS:,} to compare, or the name of one of them",
+            remedy=CHOOSE_ONE,
+        )
     fitting = candidates
     with _telling_the_others(candidates):
         if request.size is not None and len(candidates) > 1:
@@ -105,7 +113,7 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
         raise FileError(
             f"{path} holds {len(candidates)} cameras that differ: {shortened(candidates)}",
             expected="one camera, or the name of one of them",
-            remedy="Choose one: read_camera(path, which=...), or --which on the command line",
+            remedy=CHOOSE_ONE,
         )
     if len(fitting) == len(candidates):
         return reading
