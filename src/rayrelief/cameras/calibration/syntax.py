@@ -94,7 +94,7 @@ def check_parts(text: str, marks: str) -> None:
 
 
 def check_nodes(events: Iterable[Any]) -> None:
-    """Raise ValueError if the first document of YAML is too deep, or too large with aliases unfolded.
+    """Raise ValueError if a first document of YAML is too deep, or too large with aliases unfolded.
 
     Takes the events of the parser, which have no depth: nothing is built before this is known.
     """
