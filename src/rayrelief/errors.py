@@ -95,6 +95,11 @@ class Outcome(Enum):
         "the iteration diverged beyond the range of floating-point numbers",
         "check the normals at grazing angles: facing_away='average', or outlier_threshold=0.1",
     )
+    IMPLAUSIBLE = (
+        "the surface is not plausible: its depths or its normals cannot be those of the scene",
+        "check the camera, the convention and the mask; for normals at grazing angles use "
+        "facing_away='average', or outlier_threshold=0.1",
+    )
 
     @property
     def cause(self) -> str:

@@ -28,7 +28,7 @@ from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
 # The files are written all the same: they show what there was to see.
-NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE)
+NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE, Outcome.IMPLAUSIBLE)
 REPORT = "report.json"
 
 

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from rayrelief.errors import FileError
-from rayrelief.io.sources import NOT_FILES
+from rayrelief.io.sources import NOT_FILES, as_path
 
 TEMPORARY = re.compile(r"\.rayrelief-(\d+)-[0-9a-f]{12}(\..*)?")  # of the process with this number
 
@@ -81,7 +81,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     pathlib.Path
         A path that does not exist yet, in the same folder and with the same suffix.
     """
-    path = Path(path)
+    path = as_path(path)
     target = target_of(path)
     batch = _BATCH.get()
     try:

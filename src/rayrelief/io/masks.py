@@ -12,8 +12,10 @@ import numpy.typing as npt
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import FileError
 from rayrelief.io.arrays import read_array
+from rayrelief.io.sources import as_path
 
 
+@np.errstate(invalid="ignore", over="ignore")  # files hold any bits
 def read_mask(path: str | os.PathLike[str]) -> BoolArray:
     """Read a mask (H, W): True where a pixel lies above half of its range.
 
@@ -21,7 +23,7 @@ def read_mask(path: str | os.PathLike[str]) -> BoolArray:
     are all 0 or 1 are taken as such. An alpha channel decides if it varies; otherwise a pixel
     is inside if any of its colours is.
     """
-    path = Path(path)
+    path = as_path(path)
     array = read_array(path, keys=("mask",))
     if array.ndim == 3 and array.shape[2] == 4:
         alpha = array[..., 3]

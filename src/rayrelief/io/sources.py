@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, InputError
 from rayrelief.memory import in_words, memory_available
 
 # Beside what a file stores: a value of the result, and what is computed to get there.
@@ -42,6 +42,18 @@ FORMATS: dict[str, str] = {
     ".jpg": "JPEG",
     ".jpeg": "JPEG",
 }
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Path of what a user gave as one."""
+    try:
+        return Path(path)
+    except TypeError as error:
+        raise InputError(
+            f"a path of the type {type(path).__name__}",
+            expected="a text or a pathlib.Path",
+            remedy="Give the path of a file or a folder",
+        ) from error
 
 
 def read_bytes(path: Path, size: int = -1, *, largest: int | None = None) -> bytes:

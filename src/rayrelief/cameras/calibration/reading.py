@@ -11,7 +11,8 @@ from typing import Literal, Protocol
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import Document, shortened
-from rayrelief.errors import FileError, RayreliefError
+from rayrelief.checks import is_count
+from rayrelief.errors import FileError, InputError, RayreliefError
 
 KOrder = Literal["auto", "opencv", "legacy"]
 
@@ -40,6 +41,19 @@ class Request:
     width: int | None = None
     which: str | None = None
     k_order: KOrder = "auto"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k_order, str):
+            raise InputError(f"k_order={self.k_order!r}", expected="one of its names, as a text")
+        for side in (self.height, self.width):
+            if side is not None and not is_count(side):
+                raise InputError(
+                    f"a height or width of {side!r}",
+                    expected="an integer >= 1, in pixels",
+                    remedy="Give the size of the image, or leave it out",
+                )
+        if self.which is not None:  # the cameras of COLMAP have numbers
+            object.__setattr__(self, "which", str(self.which))
 
     @property
     def size(self) -> tuple[int, int] | None:
