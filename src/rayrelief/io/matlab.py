@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,6 @@ CLASSES = range(6, 16)  # arrays of numbers: others are cells, structures, chara
 COMPLEX = 0x0800
 HEADER_SIZE = 128
 HEAD_OF_VARIABLE = 1024  # bytes that hold its class, its dimensions and its name
-MOST_VARIABLES = 10_000
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,10 @@ def _variable(kind: int, content: memoryview, order: str) -> Variable | None:
         raise ValueError(f"an element of the unknown type {kind}")
     if not head:
         return None
-    parts = _elements(head, order, cut=True)
-    (_, flags), _, (_, name) = next(parts), next(parts), next(parts)
+    parts = list(islice(_elements(head, order, cut=True), 3))
+    if len(parts) < 3:
+        raise ValueError("an array without a name")
+    (_, flags), _, (_, name) = parts
     (word,) = struct.unpack_from(f"{order}I", flags)
     compressed = head.obj is not content.obj
     return Variable(bytes(name).decode("latin-1"), word & 0xFF in CLASSES, content, compressed)
