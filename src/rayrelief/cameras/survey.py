@@ -11,7 +11,7 @@ from rayrelief.cameras.base import Camera, depth_kind, scale_rays
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import DepthKind, FloatArray
 
-MOST_ROWS = 1000  # and columns, that are looked at: an image may be declared to have any size
+MOST_ROWS = 400  # and columns, that are looked at: an image may be declared to have any size
 MOST_STEPS = 10_000
 
 
