@@ -37,6 +37,7 @@ ORDER = [
     "jumps",
     "edge_maps",
     "surface",
+    "plausibility",
     "result",
     "integration",
     "evaluation",

@@ -51,7 +51,7 @@ def test_a_class_is_no_object_of_it():
     [
         (is_count, (1, np.int32(7), 2**31 - 1), (0, 1.0, True, 2**31, None, "1")),
         (is_not_negative, (0, 0.0, np.float32(3.5)), (-1e-9, math.inf, math.nan, None, "1")),
-        (is_positive_or_none, (None, 1e-300, math.inf), (0.0, -1, math.nan)),
+        (is_positive_or_none, (None, 1e-300, 7), (0.0, -1, math.nan, math.inf, True, "1")),
     ],
 )
 def test_what_counts_as_usable(usable, good, bad):

@@ -31,9 +31,14 @@ def test_every_message_can_be_printed_and_says_the_same(
     kind: type[RayreliefError], text: str
 ) -> None:
     error = kind(text, expected=text, remedy=text)
-    shown = text.encode("utf-8", "backslashreplace").decode()
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    assert shown.isprintable()
     assert (error.found, error.expected, error.remedy) == (shown, shown, shown)
     assert str(error).encode() == f"{shown}; expected {shown}. {shown}.".encode()
+
+
+def test_no_file_makes_a_message_without_end() -> None:
+    assert len(str(FileError("x" * 10**7, expected="y" * 10**7))) < 10_000
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from rayrelief.errors import InputError
 
 MOST = 2**31 - 1
@@ -33,7 +36,11 @@ class Rule:
 
     def check(self, name: str, value: object) -> None:
         """Raise InputError unless the value of a setting is usable."""
-        if not self.usable(value):
+        try:
+            usable = bool(self.usable(value))
+        except (TypeError, ValueError):  # of a type that cannot be compared, or an array
+            usable = False
+        if not usable:
             shown = repr(value) if isinstance(value, str) else value
             found = f"{self.called or name} is {shown}"
             raise InputError(found, expected=self.expected, remedy=self.remedy)
@@ -68,11 +75,44 @@ def is_count(number: object) -> bool:
     return whole and 1 <= int(number) <= MOST  # type: ignore[call-overload]
 
 
-def is_not_negative(number: object) -> bool:
+def is_number(number: object) -> bool:
+    """Whether this is a finite number, of Python or of numpy."""
+    if not isinstance(number, Real) or isinstance(number, bool | np.bool_):
+        return False
+    if isinstance(number, Integral):
+        return abs(int(number)) < 2**63  # longer ones are none for numpy
+    return math.isfinite(float(number))
+
+
+def is_not_negative(number: Any) -> bool:
     """Whether this is a finite number >= 0."""
-    return isinstance(number, Real) and 0 <= float(number) < math.inf
+    return is_number(number) and bool(number >= 0)
 
 
 def is_positive_or_none(number: Any) -> bool:
-    """Whether this is a positive number, or None."""
-    return number is None or bool(number > 0)
+    """Whether this is a finite number > 0, or None."""
+    return number is None or (is_number(number) and bool(number > 0))
+
+
+SWITCH = Rule(lambda value: isinstance(value, bool), "True or False", "Leave it out")
+
+
+def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """What a user gave as an array of numbers; what a masked array hides is NaN, or False."""
+    try:
+        array: npt.NDArray[Any] = np.asanyarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"{name} cannot be made an array ({error})",
+            expected="an array of numbers, or of booleans for a mask",
+            remedy="Pass a NumPy array with a value or a vector for every pixel",
+        ) from error
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{name} has the dtype {array.dtype}",
+            expected="real numbers, or booleans for a mask",
+            remedy="Pass a NumPy array with a value or a vector for every pixel",
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        array = array.filled(np.nan if array.dtype.kind == "f" else 0)
+    return np.asarray(array)

@@ -7,11 +7,12 @@ normal maps differ from it only by the signs of their axes.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.checks import as_array
 from rayrelief.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,7 +46,7 @@ def to_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
     numpy.ndarray
         A new float64 array of the same shape; the input is not modified.
     """
-    array: npt.NDArray[Any] = np.asarray(normals)
+    array = as_array(normals, "normals")
     if array.ndim == 0 or array.shape[-1] != 3:
         raise InputError(
             f"normals have the shape {array.shape}",
@@ -62,7 +63,7 @@ def from_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
 
 def axis_signs(convention: str) -> tuple[int, int, int]:
     """Signs that convert normals of a named convention to the OpenCV camera frame."""
-    if convention not in AXIS_SIGNS:
+    if not isinstance(convention, str) or convention not in AXIS_SIGNS:
         raise InputError(
             f"the convention {convention!r} is not known",
             expected="one of " + ", ".join(AXIS_SIGNS),

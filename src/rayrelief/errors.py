@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
+LONGEST_PART = 2000  # characters of what was found, expected and to do: files can hold any text
+
 
 class RayreliefError(Exception):
     """Base of all errors; the message says what was found, what was expected and what to do.
@@ -21,7 +23,9 @@ class RayreliefError(Exception):
     """
 
     def __init__(self, found: str, *, expected: str = "", remedy: str = "") -> None:
-        self.found, self.expected, self.remedy = map(_printable, (found, expected, remedy))
+        self.found, self.expected, self.remedy = (
+            printable(part, LONGEST_PART) for part in (found, expected, remedy)
+        )
         text = f"{self.found}; expected {self.expected}." if expected else f"{self.found}."
         super().__init__(f"{text} {self.remedy}." if remedy else text)
 
@@ -31,9 +35,17 @@ class RayreliefError(Exception):
         return partial(type(self), **parts), (self.found,)
 
 
-def _printable(text: str) -> str:
-    """Text that can be written as UTF-8, whatever a file or its name contained."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def printable(text: str, longest: int | None = None) -> str:
+    """Text that a terminal shows as it is, whatever a file or its name contained.
+
+    Line ends, escape sequences, marks that change the direction of reading and bytes that are no
+    text appear as their escapes in Python; what is beyond ``longest`` characters is left out.
+    """
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 3] + "..."
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class InputError(RayreliefError, ValueError):
@@ -82,6 +94,11 @@ class Outcome(Enum):
     NOT_FINITE = (
         "the iteration diverged beyond the range of floating-point numbers",
         "check the normals at grazing angles: facing_away='average', or outlier_threshold=0.1",
+    )
+    IMPLAUSIBLE = (
+        "the surface is not plausible: its depths or its normals cannot be those of the scene",
+        "check the camera, the convention and the mask; for normals at grazing angles use "
+        "facing_away='average', or outlier_threshold=0.1",
     )
 
     @property

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
-from rayrelief.checks import Rule, instance_of, one_of
+from rayrelief.checks import SWITCH, Rule, instance_of, one_of
 from rayrelief.components import Components, fix_constants
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
+from rayrelief.plausibility import doubts
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
 from rayrelief.result import Integration
 
@@ -94,6 +95,7 @@ def integrate(
         )
     method = default_method() if method is None else method
     METHODS.check("the method", method)
+    SWITCH.check("memory_check", memory_check)
     if callback is not None:
         CALLBACKS.check("the callback", callback)
     backend = CPU() if backend is None else backend
@@ -109,14 +111,20 @@ def integrate(
     x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
     solution = replace(solution, x=x)
     depth = problem.depth(x)
-    finite = bool(np.isfinite(depth[components.labels >= 0]).all())
+    values = depth[components.labels >= 0]
+    # A depth of 0 along a ray is one that has become too small for a number.
+    finite = np.isfinite(values).all() and (values.all() or not camera.central)
     outcome = solution.outcome if finite else Outcome.NOT_FINITE
+    against: tuple[str, ...] = ()
+    if outcome.ok and outcome is not Outcome.STOPPED:
+        against = doubts(problem, x)
+        outcome = Outcome.IMPLAUSIBLE if against else outcome
     result = Integration(
         depth=_read_only(depth),
         depth_kind=problem.depth_kind,
         camera=camera,
         method=method,
-        status=Status(outcome, _notes(problem, components, solution)),
+        status=Status(outcome, (*against, *_notes(problem, components, solution))),
         history=solution.history,
         components=components,
         preprocessing=problem.preprocessing,

@@ -17,6 +17,7 @@ def relative_jump(difference: FloatArray, omega: FloatArray, omega_eps: FloatArr
     return (np.exp(difference) - omega) / omega_eps  # Eq. 14
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of surfaces that are none
 def relative_jumps(problem: Problem, x: FloatArray) -> FloatArray:
     """alpha of every directed edge (D, N) for the unknown x (N,); NaN where n_z vanishes."""
     equations, graph = problem.equations, problem.graph
@@ -31,6 +32,7 @@ def relative_jumps(problem: Problem, x: FloatArray) -> FloatArray:
     return alpha
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def jump_sizes(problem: Problem, x: FloatArray) -> FloatArray:
     """Jump of every directed edge (D, N) along the ray between its pixels, in units of depth.
 

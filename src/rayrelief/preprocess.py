@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.checks import Rule, check_settings, is_positive_or_none, one_of
+from rayrelief.checks import Rule, check_settings, is_count, is_positive_or_none, one_of
 from rayrelief.conventions import AXIS_SIGNS, BoolArray, FloatArray
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.neighbourhood import PixelArray, average_neighbours
@@ -47,7 +47,7 @@ class Preprocessing:
     outlier_window: int = 3
 
     def __post_init__(self) -> None:
-        window = Rule(lambda width: width >= 3 and width % 2, "an odd integer >= 3", "Use 3")
+        window = Rule(_is_window, "an odd integer >= 3", "Use 3")
         fraction = "a positive fraction, or None"
         check_settings(
             self,
@@ -155,6 +155,10 @@ def prepare_normals(
             remedy="Check the convention of the normal map",
         )
     return unit, inside, report
+
+
+def _is_window(width: Any) -> bool:
+    return is_count(width) and width >= 3 and width % 2 == 1
 
 
 def _pixel_blocks(mask: BoolArray) -> Iterator[tuple[slice, PixelArray | slice]]:

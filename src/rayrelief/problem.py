@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
+from rayrelief.checks import as_array
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import EdgeEquations
@@ -104,7 +105,8 @@ class Problem:
     def unknown(self, depth: FloatArray) -> FloatArray:
         """Unknown (N,) of the equations for a depth (H, W): its logarithm, or the depth itself."""
         values = self.graph.gather(depth)
-        return np.log(values) if self.equations.unknown == "log-depth" else values.copy()
+        with np.errstate(divide="ignore"):  # of surfaces that are none
+            return np.log(values) if self.equations.unknown == "log-depth" else values.copy()
 
     def connected(self, connectivity: Connectivity) -> Problem:
         """Return the same problem with another connectivity, without start and anchors."""
@@ -160,14 +162,7 @@ def problem_memory(pixels: int, inside: int) -> tuple[int, int]:
 
 def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
     """Normals as an array (H, W, 3) of floats, or an InputError."""
-    try:
-        array: npt.NDArray[Any] = np.asarray(normals)
-    except ValueError as error:
-        raise InputError(
-            f"normals are not an array ({error})",
-            expected="(height, width, 3)",
-            remedy="Give one vector x, y, z per pixel",
-        ) from error
+    array = as_array(normals, "normals")
     if array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
         hint = "Move the channels to the end: numpy.moveaxis(normals, 0, -1)"
         chw = array.ndim == 3 and array.shape[0] == 3
@@ -189,7 +184,7 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
     """Mask (H, W) of the size of the normal map, with pixels inside, or an InputError."""
     if mask is None:
         return np.ones((shape[0], shape[1]), dtype=np.bool_)
-    array: npt.NDArray[Any] = np.asarray(mask)
+    array = as_array(mask, "the mask")
     if array.shape != tuple(shape):
         raise InputError(
             f"the mask has the shape {array.shape}",
@@ -214,7 +209,7 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
 def _first_iterate(problem: Problem, start: npt.ArrayLike) -> FloatArray:
     """Unknown (N,) of the depth (H, W) to start from, checked."""
     graph = problem.graph
-    depth: FloatArray = np.asarray(start, dtype=np.float64)
+    depth: FloatArray = as_array(start, "start").astype(np.float64, copy=False)
     if depth.shape != graph.shape:
         raise InputError(
             f"start has the shape {depth.shape}",

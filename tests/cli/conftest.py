@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,10 +16,12 @@ from typing import Any
 import pytest
 
 from rayrelief.cli import main
+from rayrelief.cli.signals import NAMES
 from rayrelief.synthetic import gallery
 from reference.layout import write_layout
 
 HEIGHT, WIDTH = 24, 32
+HANDLED = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 TIMEOUT = 120  # seconds: only a run that hangs gets there
 PREFIXES = ("note: ", "warning: ", "error: ", "interrupted: ")
 
@@ -91,8 +94,15 @@ def run(monkeypatch, capsys) -> Callable[..., Run]:
     def run_here(*arguments: object) -> Run:
         monkeypatch.setattr(sys, "argv", ["rayrelief", *map(str, arguments)])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
+        before = {number: signal.getsignal(number) for number in HANDLED}
+        hook = sys.unraisablehook
+        try:
+            with pytest.raises(SystemExit) as end:
+                main()
+        finally:
+            sys.unraisablehook = hook
+            for number, handler in before.items():
+                signal.signal(number, handler)
         out, err = capsys.readouterr()
         code = end.value.code or 0
         assert isinstance(code, int), code  # a text would be printed by the interpreter

@@ -220,7 +220,7 @@ def test_missing_empty_text_and_folder(tmp_path, suffix):
         read_array(broken(path, b"<html>404 Not Found</html>" * 20))
     path.unlink()
     path.mkdir()
-    with pytest.raises(FileError, match=f"a{suffix} cannot be read"):
+    with pytest.raises(FileError, match=f"a{suffix} is a folder"):
         read_array(path)
 
 

@@ -40,7 +40,8 @@ def test_pixels_without_a_ray_are_blank():
 
 
 def test_fineness_is_in_minutes_of_arc():
-    panel = fineness_panel(FISHEYE.unit_rays(80, 120), 1)
+    rays = FISHEYE.unit_rays(80, 120)
+    panel = fineness_panel(rays[:, :-1], rays[:, 1:])
     assert panel.scale is not None
     along = 60 * np.degrees(1 / 30)  # along a radius; across it the sine makes pixels narrower
     assert 0.99 * along < panel.scale.high < 1.001 * along

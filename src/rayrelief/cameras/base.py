@@ -18,6 +18,7 @@ from rayrelief.errors import CameraError
 WIDEST_Z_RAY_DEGREES = 80.0
 
 BLOCK_LENGTH = 1 << 15
+LONGEST_SIDE = 1_000_000  # of an image, in pixels
 
 
 class Camera(ABC):
@@ -119,11 +120,11 @@ def check_size(size: object) -> None:
         return
     sides = size if isinstance(size, tuple) else ()
     if len(sides) != 2 or not all(
-        isinstance(side, int | np.integer) and side > 0 for side in sides
+        isinstance(side, int | np.integer) and 0 < side <= LONGEST_SIDE for side in sides
     ):
         raise CameraError(
             f"size = {size!r}",
-            expected="(width, height), two integers >= 1, or None",
+            expected=f"(width, height), two integers >= 1, at most {LONGEST_SIDE:,}, or None",
             remedy="Leave it out to accept any image",
         )
 

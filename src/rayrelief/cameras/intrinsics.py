@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields, replace
-from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera, check_part, check_size, in_blocks
+from rayrelief.checks import is_number
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -154,7 +154,7 @@ def check_numbers(camera: IntrinsicCamera) -> None:
         value = getattr(camera, parameter.name)
         if parameter.name == "size":
             continue
-        if not isinstance(value, Real) or not math.isfinite(value):
+        if not is_number(value):
             raise CameraError(
                 f"{parameter.name} = {value!r}",
                 expected="a finite number",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera, check_part, check_size, pixel_grid
+from rayrelief.checks import is_number
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -40,13 +40,13 @@ class Orthographic(Camera):
     def __post_init__(self) -> None:
         check_size(self.size)
         smallest, largest = PIXEL_SIZES
-        if not smallest <= self.pixel_size <= largest:
+        if not (is_number(self.pixel_size) and smallest <= self.pixel_size <= largest):
             raise CameraError(
                 f"a pixel size of {self.pixel_size}",
                 expected=f"a number from {smallest:g} to {largest:g}, in the unit of the depth",
                 remedy="Leave it at 1 to get the depth in pixels",
             )
-        if not (math.isfinite(self.cx) and math.isfinite(self.cy)):
+        if not (is_number(self.cx) and is_number(self.cy)):
             raise CameraError(
                 f"principal point cx = {self.cx}, cy = {self.cy}",
                 expected="two finite numbers, in pixels",

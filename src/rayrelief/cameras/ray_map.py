@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera, check_part, check_size, in_blocks, pixel_grid
+from rayrelief.checks import as_array
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import CameraError
+from rayrelief.errors import CameraError, InputError
 
 # The search for a pixel ends when a step is this short; what lies this far outside still counts.
 PIXEL_TOLERANCE = 1e-9
@@ -243,7 +244,10 @@ class RayMap(Camera):
 
 def _check(rays: npt.ArrayLike) -> FloatArray:
     """Float64 copy of rays (H, W, 3); CameraError for anything else."""
-    array: npt.NDArray[Any] = np.asarray(rays)
+    try:
+        array = as_array(rays, "rays")
+    except InputError as error:
+        raise CameraError(error.found, expected=error.expected, remedy=error.remedy) from error
     if array.dtype.kind not in "fiu":
         raise CameraError(
             f"rays of the type {array.dtype}",

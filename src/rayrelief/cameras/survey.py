@@ -11,6 +11,9 @@ from rayrelief.cameras.base import Camera, depth_kind, scale_rays
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import DepthKind, FloatArray
 
+MOST_ROWS = 400  # and columns, that are looked at: an image may be declared to have any size
+MOST_STEPS = 10_000
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -39,8 +42,9 @@ class Survey:
 
 
 def survey(camera: Camera, height: int, width: int) -> Survey:
-    """Look at an image of this size through a camera."""
-    unit = camera.unit_rays(height, width)
+    """Look at an image of this size through a camera; of a large one at rays spread over it."""
+    camera.check_resolution(height, width)
+    unit = ray_grid(camera, _spread(height, MOST_ROWS), _spread(width, MOST_ROWS))
     valid = np.isfinite(unit[..., 0])
     kind = depth_kind(scale_rays(unit))  # raises where no pixel has a ray
     parallel = not camera.central
@@ -54,6 +58,20 @@ def survey(camera: Camera, height: int, width: int) -> Survey:
     )
 
 
+def ray_grid(camera: Camera, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    """Unit rays (rows, columns, 3) of some rows and columns of an image; NaN where none."""
+    pixels = np.empty((len(rows), len(columns), 2))
+    pixels[..., 0], pixels[..., 1] = columns, rows[:, None]
+    directions = camera.directions(pixels)
+    directions /= np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
+    return directions
+
+
+def _spread(count: int, most: int) -> FloatArray:
+    """So many of some pixel centres at most, from the first to the last."""
+    return np.rint(np.linspace(0, count - 1, min(count, most)))
+
+
 def off_axis(unit: FloatArray) -> FloatArray:
     """Angle (...) in radians between unit rays (..., 3) and the z axis; NaN where there is none."""
     angle: FloatArray = np.arctan2(np.hypot(unit[..., 0], unit[..., 1]), unit[..., 2])
@@ -64,8 +82,12 @@ def _field(camera: Camera, count: int, middle: float, axis: int) -> float:
     """Degrees from border to border of an image, along the row or column through its middle."""
     # Between pixel centres, and beyond them, only a camera with parameters knows its rays.
     between = isinstance(camera, IntrinsicCamera)
-    pixels = np.full((count + 1 if between else count, 2), middle if between else round(middle))
-    pixels[:, axis] = np.arange(len(pixels)) - (0.5 if between else 0.0)
+    if between:
+        places = np.linspace(-0.5, count - 0.5, min(count, MOST_STEPS) + 1)
+    else:
+        places = np.arange(count, dtype=np.float64)
+    pixels = np.full((len(places), 2), middle if between else round(middle))
+    pixels[:, axis] = places
     line = camera.directions(pixels)
     line = line[np.isfinite(line[:, 0])]
     if len(line) < 2:

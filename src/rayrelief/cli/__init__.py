@@ -5,9 +5,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command ``rayrelief``; heavy parts load only in the verb that needs them."""
-    try:
+    from rayrelief.cli.signals import Handled
+
+    with Handled():
         from rayrelief.cli.app import app
 
         app()
-    except KeyboardInterrupt:  # while the command itself still loads
-        raise SystemExit(130) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors, say
+from rayrelief.cli.console import plain_errors, quiet_libraries, say, show
 
 if TYPE_CHECKING:
     from rayrelief.cameras.base import Camera
@@ -79,12 +79,14 @@ def camera(
             read_calibration,
         )
         from rayrelief.cameras.survey import survey
+        from rayrelief.cli.inputs import check_not_replaced
 
         if to is not None and write is None:
             raise typer.BadParameter("--to says the format of --write FILE, which is not given")
         if (width is None) != (height is None):
             raise typer.BadParameter("--width and --height go together: one of them is not given")
         target = None if write is None else _target(write, to)
+        check_not_replaced([Path(path)], [each for each in (write, picture) if each is not None])
         request = Request(height, width, which, k_order.value)
         options.check_words(path, which, k_order)
         if is_camera_text(path):
@@ -92,7 +94,8 @@ def camera(
                 raise typer.BadParameter("a camera in words needs --width and --height")
             reading = Reading(parse_camera(path, request.size[1], request.size[0]))
         else:
-            reading = read_calibration(path, request)
+            with quiet_libraries():
+                reading = read_calibration(path, request)
         original = _sized(reading.camera, request.size)
         needs_size = resize is not None or picture is not None or target in TARGETS_WITH_SIZE
         if needs_size and original.resolution is None and crop is None:
@@ -112,7 +115,7 @@ def camera(
         if write is not None and target is not None:
             _write(write, found, target)
             say(f"note: wrote {write}")
-        typer.echo((_as_json if as_json else _as_text)(found, size, seen))
+        show((_as_json if as_json else _as_text)(found, size, seen))
 
 
 def _sized(camera: Camera, size: tuple[int, int] | None) -> Camera:

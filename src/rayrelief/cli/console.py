@@ -7,24 +7,30 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
 
-from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
+from rayrelief.cli import signals
+from rayrelief.errors import FileError, IntegrationWarning, RayreliefError, printable
 
 if TYPE_CHECKING:
     from rayrelief.methods.base import Iteration
 
 EXIT_FAILED = 1
 COMPILING = "compiling kernels: first run only, up to a minute"
-EXIT_INTERRUPTED = 130
 
 
 def say(text: str) -> None:
-    """Tell the user something that is not a result."""
-    typer.echo(text, err=True)
+    """Tell the user something that is not a result, on one line."""
+    with suppress(OSError, ValueError):  # nobody may be there to listen
+        typer.echo(printable(text), err=True)
+
+
+def show(text: str) -> None:
+    """Print a result, whose lines hold nothing that a terminal would take as a command."""
+    typer.echo("\n".join(map(printable, text.split("\n"))))
 
 
 @contextmanager
@@ -35,7 +41,8 @@ def plain_errors() -> Iterator[None]:
         # Each time: the same words may be about the next of several folders.
         warnings.simplefilter("always", IntegrationWarning)
         try:
-            yield
+            with signals.Interruptible(typer.Exit):
+                yield
         except RayreliefError as error:
             say(f"error: {error}")
             raise typer.Exit(EXIT_FAILED) from None
@@ -49,7 +56,7 @@ def plain_errors() -> Iterator[None]:
             raise typer.Exit(EXIT_FAILED) from None
         except KeyboardInterrupt:
             say("interrupted: incomplete files were discarded")
-            raise typer.Exit(EXIT_INTERRUPTED) from None
+            raise typer.Exit(signals.exit_code()) from None
 
 
 def _system_error(error: OSError) -> FileError:
@@ -69,8 +76,12 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 def quiet_libraries() -> Iterator[None]:
     """Keep C libraries, which print what our own messages say better, off both streams."""
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    saved = {number: os.dup(number) for number in (1, 2)}
+        if stream is not None:  # it was closed by the caller
+            stream.flush()
+    saved = {}
+    for number in (1, 2):
+        with suppress(OSError):  # a closed one needs no quiet
+            saved[number] = os.dup(number)
     with open(os.devnull, "wb") as nowhere:
         for number in saved:
             os.dup2(nowhere.fileno(), number)
@@ -87,35 +98,38 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], No
     """Show a bar over the outer iterations on a terminal; elsewhere only say what takes long."""
     from rayrelief.backends.compilation import on_compilation
 
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         said: list[str] = []
 
         def say_once() -> None:
+            signals.check()
             if not said:
                 said.append(COMPILING)
                 say(f"note: {COMPILING}")
 
         with on_compilation(say_once):
-            yield lambda _: None
+            yield lambda _: signals.check()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[state]}"),
+        TextColumn("{task.fields[state]}", markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total, state="")
+        task = bar.add_task(printable(title), total=total, state="")
 
         def advance(iteration: Iteration) -> None:
+            signals.check()
             number = iteration.number if total is None else f"{iteration.number}/{total}"
             state = f"{number}  change {iteration.change:.1e}"
             bar.update(task, completed=iteration.number, state=state)
 
         def compiling() -> None:
+            signals.check()
             bar.update(task, state=COMPILING)
 
         with on_compilation(compiling):

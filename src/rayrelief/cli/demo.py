@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from rayrelief.cli import options
 from rayrelief.cli.console import plain_errors
@@ -14,9 +11,7 @@ HEIGHT, WIDTH = 240, 320
 
 
 def demo(
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")] = Path(
-        "demo"
-    ),
+    out: options.Out = Path("demo"),
     threads: options.Threads = None,
     as_json: options.Json = False,
 ) -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 import rayrelief
 from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
-from rayrelief.cli.console import progress
+from rayrelief.cli.console import progress, show
 from rayrelief.cli.report import to_json
 from rayrelief.cli.run import check_folder, files_memory, say_notes
 from rayrelief.conventions import BoolArray
@@ -80,7 +79,7 @@ def dry_run(
         "expected": {"iterations": iterations, "prepare_seconds": prepare, "seconds": solving},
         "sample": {"pixels": sampled, "iterations": len(seconds)},
     }
-    typer.echo(to_json(report) if as_json else _summary(report))
+    show(to_json(report) if as_json else _summary(report))
 
 
 def seconds_of_all(first: list[float], iterations: int) -> float:

@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from rayrelief.errors import printable
+
 # Key of a row, heading, unit, format.
 NUMBERS = (
     ("pixels", "pixels", "", ",.0f"),
@@ -34,7 +36,7 @@ def error_table(rows: list[dict[str, Any]]) -> str:
         of_method = [row for row in rows if row["method"] == method]
         for row in of_method + ([_mean(of_method)] if len(of_method) > 1 else []):
             numbers = (_number(row[key], form) for key, _, _, form in NUMBERS)
-            table.add_row(row["scene"], method, *numbers, f"median {row['alignment']}")
+            table.add_row(printable(row["scene"]), method, *numbers, f"median {row['alignment']}")
     console = Console(file=io.StringIO(), width=WIDE, markup=False, highlight=False)
     with console.capture() as captured:
         console.print(table)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayrelief.cli import options
-from rayrelief.cli.console import EXIT_FAILED, EXIT_INTERRUPTED, plain_errors, say
+from rayrelief.cli.console import EXIT_FAILED, plain_errors, say, show
+from rayrelief.cli.signals import Interruptible, exit_code
 from rayrelief.errors import FileError, RayreliefError
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ def evaluate(
         interrupted = False
         for path in paths:
             try:
-                scene = _scene_with_truth(source, path)
-                say_notes(scene, named=len(paths) > 1)
-                _add_rows(rows, scene, methods, threads, not no_memory_check)
+                with Interruptible():
+                    scene = _scene_with_truth(source, path)
+                    say_notes(scene, named=len(paths) > 1)
+                    _add_rows(rows, scene, methods, threads, not no_memory_check)
             except RayreliefError as error:  # the others are worth their while all the same
                 say(f"error: {error}" if str(path) in str(error) else f"error: {path}: {error}")
             except KeyboardInterrupt:
@@ -49,11 +51,11 @@ def evaluate(
                 interrupted = True
                 break
         if as_json:
-            typer.echo(to_json(rows))
+            show(to_json(rows))
         elif rows:
-            typer.echo(error_table(rows))
+            show(error_table(rows))
         if interrupted:
-            raise typer.Exit(EXIT_INTERRUPTED)
+            raise typer.Exit(exit_code())
         if len(rows) < len(paths) * len(methods):
             raise typer.Exit(EXIT_FAILED)
 

@@ -32,8 +32,8 @@ def check_not_replaced(inputs: Iterable[Path], results: Iterable[Path]) -> None:
             through = "" if read == written else f" (as {written})"
             raise FileError(
                 f"{read} is read by this run, whose results would replace it{through}",
-                expected="a folder for the results that holds none of the input under their names",
-                remedy="Choose another folder with -o",
+                expected="a place for the results that holds none of the input under their names",
+                remedy="Choose another place with -o, --write or --picture",
             )
 
 

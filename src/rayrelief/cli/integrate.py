@@ -16,7 +16,7 @@ MESH_FORMATS = ("ply", "obj", "glb", "stl")
 
 def integrate(
     path: Annotated[Path, typer.Argument(help="A normal map, or a folder that holds one.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")],
+    out: options.Out,
     *,
     depth_format: Annotated[
         str, typer.Option(help=f"Depth files: {', '.join(DEPTH_FORMATS)} (commas), or none.")

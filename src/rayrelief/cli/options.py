@@ -30,6 +30,17 @@ class KOrderName(StrEnum):
     LEGACY = "legacy"
 
 
+def _folder(text: str | Path) -> Path:
+    """Folder for results; an empty text, which would be this one, is a variable without a value."""
+    if not str(text).strip():
+        raise typer.BadParameter("the path is empty; for the current folder give '.'")
+    return Path(text)
+
+
+Out = Annotated[
+    Path,
+    typer.Option("-o", "--out", parser=_folder, metavar="PATH", help="Folder for the results."),
+]
 _INPUT = "Input"
 
 Convention = Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,21 @@ import typer
 
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
-from rayrelief.cli.console import EXIT_FAILED, progress, say
+from rayrelief.cli.console import EXIT_FAILED, progress, say, show
 from rayrelief.cli.report import build_report, earlier_files, to_json
+from rayrelief.cli.signals import postponed
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
+from rayrelief.io.atomic import atomic_write, target_of, together
 from rayrelief.methods.base import Method
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
 # The files are written all the same: they show what there was to see.
-NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE)
+NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE, Outcome.IMPLAUSIBLE)
 REPORT = "report.json"
 
 
@@ -41,7 +44,8 @@ def run_and_write(
     as_json: bool,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
-    check_folder(out)
+    written = result_files(out, scene.camera, depth_formats, mesh_formats)
+    check_folder(out, written)
     say_notes(scene)
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
@@ -53,15 +57,17 @@ def run_and_write(
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
-    written = result_files(out, scene.camera, depth_formats, mesh_formats)
     began = time.perf_counter()
-    _write_files(result, truth, written)
-    seconds["write"] = time.perf_counter() - began
-    _say_what_is_left(out, written)
-    report = build_report(scene, result, seconds, errors, [path.name for path in written])
-    _write_text(out / REPORT, to_json(report))
+    with together() as batch:  # files of two runs must not lie beside each other
+        written = _write_files(result, truth, written)
+        seconds["write"] = time.perf_counter() - began
+        _say_what_is_left(out, written)
+        report = build_report(scene, result, seconds, errors, [path.name for path in written])
+        _write_text(out / REPORT, to_json(report))
+        with postponed():
+            batch.commit(out)
     if as_json:
-        typer.echo(to_json(report | {"files": [str(p) for p in written]}))
+        show(to_json(report | {"files": [str(p) for p in written]}))
     else:
         _print_summary(result, report, errors, written)
     if result.status.outcome in NO_SURFACE:
@@ -76,13 +82,13 @@ def files_memory(pixels: int, inside: int, method: Method) -> int:
 def _print_summary(
     result: Integration, report: dict[str, Any], errors: DepthErrors | None, written: list[Path]
 ) -> None:
-    typer.echo(str(result))
+    show(str(result))
     angle = report["mean_angle_degrees"]
     if math.isfinite(angle):  # a surface without a face has none
-        typer.echo(f"  angle to the input: {angle:.2f} degrees (mean)")
+        show(f"  angle to the input: {angle:.2f} degrees (mean)")
     if errors is not None:
-        typer.echo(f"  against the ground truth: {errors}")
-    typer.echo("  written: " + ", ".join(str(p) for p in written))
+        show(f"  against the ground truth: {errors}")
+    show("  written: " + ", ".join(str(p) for p in written))
 
 
 def say_notes(scene: Scene, named: bool = False) -> None:
@@ -125,14 +131,31 @@ def _errors_or_warning(scene: Scene, result: Integration) -> DepthErrors | None:
         return None
 
 
-def check_folder(out: Path) -> None:
+def check_folder(out: Path, results: Iterable[Path] = ()) -> None:
     """Raise FileError before a long run rather than after it, if its results have no place."""
-    existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    try:
+        existing = next(folder for folder in (out, *out.absolute().parents) if _is_there(folder))
+    except (OSError, ValueError) as error:  # a link to itself, a null character
+        raise FileError(
+            f"{out} cannot be used: {getattr(error, 'strerror', None) or error}",
+            expected="a folder for the results",
+            remedy="Choose another -o",
+        ) from error
     found = "may not be written to" if existing.is_dir() else "is a file"
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise FileError(
             f"{existing} {found}", expected="a folder for the results", remedy="Choose another -o"
         )
+    for path in results:
+        target_of(path)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a path leads to something, or is a link that does not."""
+    if os.path.lexists(path):
+        path.stat()
+        return True
+    return False
 
 
 def result_files(
@@ -147,24 +170,35 @@ def result_files(
     return [out / name for name in (*depths, *meshes, "preview.png", rays, REPORT)]
 
 
-def _write_files(result: Integration, truth: FloatArray | None, files: list[Path]) -> None:
-    """Write all files of a result but the report, which tells how long this took."""
+def _write_files(result: Integration, truth: FloatArray | None, files: list[Path]) -> list[Path]:
+    """Write all files of a result but the report, which tells how long this took.
+
+    Returns the files that there are: a surface that is none must not cost its report.
+    """
+    written = []
+    for path in files:
+        try:
+            _write_file(result, truth, path)
+            written.append(path)
+        except InputError as error:
+            say(f"warning: {path} is not written: {error}")
+    return written
+
+
+def _write_file(result: Integration, truth: FloatArray | None, path: Path) -> None:
     from rayrelief.cameras.calibration import write_camera
     from rayrelief.io.depth import write_depth
     from rayrelief.io.meshes import write_mesh
     from rayrelief.viewer.preview import write_preview
 
-    mesh = None
-    for path in files:
-        if path.stem == "depth":
-            write_depth(path, result.depth, result.depth_kind)
-        elif path.stem == "mesh":
-            mesh = result.mesh() if mesh is None else mesh
-            write_mesh(path, mesh)
-        elif path.stem == "preview":
-            write_preview(path, result, truth=truth)
-        elif path.name != REPORT:
-            write_camera(path, result.camera)
+    if path.stem == "depth":
+        write_depth(path, result.depth, result.depth_kind)
+    elif path.stem == "mesh":
+        write_mesh(path, result.mesh())
+    elif path.stem == "preview":
+        write_preview(path, result, truth=truth)
+    elif path.name != REPORT:
+        write_camera(path, result.camera)
 
 
 def _say_what_is_left(out: Path, written: list[Path]) -> None:
@@ -179,8 +213,6 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    from rayrelief.io.atomic import atomic_write
-
     with atomic_write(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 

@@ -16,12 +16,13 @@ from rayrelief.cameras.calibration import (
     parse_camera,
     read_calibration,
 )
+from rayrelief.checks import as_array
 from rayrelief.conventions import AXIS_SIGNS, BoolArray, DepthKind, FloatArray, to_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
 from rayrelief.io.masks import read_mask
 from rayrelief.io.normals import NormalFile, read_normals
-from rayrelief.io.sources import missing
+from rayrelief.io.sources import as_path, missing
 from rayrelief.scene import Scene
 
 NORMAL_SUFFIXES = (".png", ".tif", ".tiff", ".exr", ".npy", ".npz", ".mat")
@@ -75,7 +76,7 @@ def read_scene(
     Scene
         Its notes say what was assumed and how the files were decoded.
     """
-    path = Path(path)
+    path = as_path(path)
     if not path.exists():
         raise missing(path, "a folder or a normal map")
     folder = path if path.is_dir() else None
@@ -187,6 +188,7 @@ def find_mask(
 
 def checked_mask(mask: BoolArray) -> BoolArray:
     """Return the mask argument if it is a boolean image; a number's meaning is not guessed."""
+    mask = as_array(mask, "the mask")
     if mask.ndim != 2 or mask.dtype != np.bool_:
         raise InputError(
             f"a mask of the type {mask.dtype} and the shape {mask.shape}",

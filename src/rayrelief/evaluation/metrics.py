@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rayrelief.checks import one_of
+from rayrelief.checks import as_array, one_of
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 
@@ -47,6 +47,7 @@ def aligned(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> Float
     """Depth (H, W) after one global scale or shift, the median over all pixels that have both."""
     remedy = "Use 'scale' for central cameras and 'shift' for orthographic ones"
     one_of(get_args(Alignment), remedy).check("the alignment", alignment)
+    depth, truth = as_array(depth, "the depth"), as_array(truth, "the truth")
     if depth.shape != truth.shape:
         raise InputError(
             f"the depth has the shape {depth.shape} and the truth {truth.shape}",
@@ -80,6 +81,7 @@ def error_map(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> Flo
 
 def depth_errors(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> DepthErrors:
     """Compare depth (H, W) with the truth of the same kind."""
+    depth, truth = as_array(depth, "the depth"), as_array(truth, "the truth")
     error = error_map(depth, truth, alignment)
     both = np.isfinite(error)
     made = float(error[both].mean())

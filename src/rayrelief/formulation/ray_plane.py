@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from rayrelief.cameras.view import View
-from rayrelief.checks import Rule, check_settings, one_of
+from rayrelief.checks import Rule, check_settings, is_number, one_of
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import (
@@ -49,7 +49,7 @@ class AdaptiveMidpoint:
         of = "the midpoint"
         check_settings(
             self,
-            slope=Rule(np.isfinite, "a finite number", "The paper uses 1, 2 and 3", f"{of} slope"),
+            slope=Rule(is_number, "a finite number", "The paper uses 1, 2 and 3", f"{of} slope"),
             measure=one_of(get_args(MidpointMeasure), "See AdaptiveMidpoint", f"{of} measure"),
         )
 
@@ -222,7 +222,7 @@ def _omega_at(
     tau_b: FloatArray,
     lambda_m: FloatArray | float,
 ) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):  # grazing normals: not positive, left out
+    with np.errstate(all="ignore"):  # grazing normals: not positive, left out
         w = omega(n_a, n_b, tau_a, tau_b, midpoint_rays(tau_a, tau_b, lambda_m))
     return np.where(np.isfinite(w), w, -1.0)
 

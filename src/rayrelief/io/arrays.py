@@ -15,6 +15,7 @@ from rayrelief.io.exr import read_exr
 from rayrelief.io.images import read_image
 from rayrelief.io.matlab import mat_names, read_mat
 from rayrelief.io.numpy_files import npz_names, read_npy, read_npz
+from rayrelief.io.sources import as_path
 
 READERS: dict[str, Callable[[Path, Sequence[str]], npt.NDArray[Any]]] = {
     ".npy": lambda path, _: read_npy(path),
@@ -46,7 +47,7 @@ def read_array(path: str | os.PathLike[str], *, keys: Sequence[str] = ()) -> npt
     numpy.ndarray
         Booleans, integers, or real or complex floats; never Python objects.
     """
-    path = Path(path)
+    path = as_path(path)
     check_suffix(path)
     array = READERS[path.suffix.lower()](path, keys)
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_):

@@ -1,16 +1,67 @@
-"""Files appear whole or not at all."""
+"""Files appear whole or not at all, also several of them."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from rayrelief.errors import FileError
+from rayrelief.io.sources import NOT_FILES, as_path
+
+TEMPORARY = re.compile(r"\.rayrelief-(\d+)-[0-9a-f]{12}(\..*)?")  # of the process with this number
+
+
+class Batch:
+    """Files that are written one by one and take their places together.
+
+    At any time the places hold files of one batch only, and the last file of it only beside all
+    others: first the files that are to be replaced are removed, the last one before all others.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Path, Path]] = []
+
+    def add(self, temporary: Path, target: Path) -> None:
+        """Add a file that has been written and waits for its place."""
+        self._waiting.append((temporary, target))
+
+    def commit(self, folder: Path) -> None:
+        """Move all files to their places in a folder; other batches wait for their turn."""
+        with _locked(folder):
+            discard_leftovers(folder)
+            for _, target in reversed(self._waiting):
+                _move(None, target)
+            for temporary, target in self._waiting:
+                _move(temporary, target)
+        self._waiting.clear()
+
+    def discard(self) -> None:
+        """Remove the files that have not taken their places."""
+        for temporary, _ in self._waiting:
+            _remove(temporary)
+
+
+_BATCH: ContextVar[Batch | None] = ContextVar("batch", default=None)
+
+
+@contextlib.contextmanager
+def together() -> Iterator[Batch]:
+    """Hold back the files that are written in this context until their batch is committed."""
+    batch = Batch()
+    token = _BATCH.set(batch)
+    try:
+        yield batch
+    finally:
+        _BATCH.reset(token)
+        batch.discard()
 
 
 @contextlib.contextmanager
@@ -23,33 +74,121 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     Parameters
     ----------
     path
-        The file to write or to replace; a symbolic link is followed.
+        The file to write or to replace, see ``target_of``.
 
     Yields
     ------
     pathlib.Path
         A path that does not exist yet, in the same folder and with the same suffix.
     """
-    path = Path(path)
-    if path.is_dir():
+    path = as_path(path)
+    target = target_of(path)
+    batch = _BATCH.get()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A name and not an open file: the writer creates it, with the permissions of the user.
+        name = f".rayrelief-{os.getpid()}-{secrets.token_hex(6)}{target.suffix}"
+        temporary = target.with_name(name)
+        kept = False
+        try:
+            yield temporary
+            if batch is None:
+                os.replace(temporary, target)
+            else:
+                batch.add(temporary, target)
+                kept = True
+        finally:
+            if not kept:
+                _remove(temporary)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def target_of(path: Path) -> Path:
+    """Place that a file is written to; FileError where something else than a file would be lost.
+
+    Links are followed on the way to the folder, and to another name in it, but not out of it.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        folder = Path(os.path.realpath(path.parent))
+        mode = os.lstat(target).st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise FileError(
+            f"{path} cannot be written: {getattr(error, 'strerror', None) or error}",
+            expected="a path that can be created or replaced",
+            remedy="Check the path, or choose another one",
+        ) from error
+    if stat.S_ISLNK(mode):  # one that leads back to itself
+        raise FileError(
+            f"{path} is a link that leads nowhere",
+            expected="the path of a file to write",
+            remedy="Remove the link, or choose another path",
+        )
+    if stat.S_ISDIR(mode):
         raise FileError(
             f"{path} is a folder",
             expected="the path of a file to write",
             remedy="Add a file name to it",
         )
+    if not stat.S_ISREG(mode):
+        raise FileError(
+            f"{path} is {NOT_FILES.get(stat.S_IFMT(mode), 'not a file')}",
+            expected="a regular file to replace, or none",
+            remedy="Choose another path",
+        )
+    if target.parent != folder:
+        raise FileError(
+            f"{path} is a link to {target}, out of its folder",
+            expected="a file to replace, or none",
+            remedy="Remove the link, or give the path that it leads to",
+        )
+    return target
+
+
+def discard_leftovers(folder: Path) -> None:
+    """Remove the temporary files in a folder whose processes are no more, as after a kill."""
+    import psutil
+
+    for name in os.listdir(folder):
+        match = TEMPORARY.fullmatch(name)
+        if match and not psutil.pid_exists(int(match[1])):
+            _remove(folder / name)
+
+
+def _move(temporary: Path | None, target: Path) -> None:
+    """Move a file to its place, or make room there; FileError where the system refuses."""
     try:
-        target = path.resolve()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # A name and not an open file: the writer creates it, with the permissions of the user.
-        temporary = target.with_name(f".rayrelief-{secrets.token_hex(6)}{target.suffix}")
-        try:
-            yield temporary
+        if temporary is None:
+            target.unlink(missing_ok=True)
+        else:
             os.replace(temporary, target)
-        finally:
-            with contextlib.suppress(OSError):  # the first error is the one worth reporting
-                temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise write_error(path, error) from error
+        raise write_error(target, error) from error
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # the first error is the one worth reporting
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder against others that ask for it, on systems that can; a kill releases it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # of file systems that have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_error(path: Path, error: OSError) -> FileError:

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.checks import as_array
 from rayrelief.conventions import DepthKind, FloatArray
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.arrays import read_array
@@ -18,7 +19,7 @@ from rayrelief.io.exr import read_attributes, write_exr
 from rayrelief.io.images import encode_png
 from rayrelief.io.numpy_files import npz_names, read_npz
 from rayrelief.io.png_chunks import add_text, read_text
-from rayrelief.io.sources import read_bytes
+from rayrelief.io.sources import as_path, read_bytes
 
 KINDS = ("z", "distance")
 EXR_CHANNELS = {"z": "Z", "distance": "distance"}
@@ -41,23 +42,24 @@ def write_depth(path: str | os.PathLike[str], depth: npt.ArrayLike, kind: DepthK
     kind
         "z" for the coordinate along the optical axis, "distance" along the ray.
     """
-    path = Path(path)
-    array = np.asarray(depth, dtype=np.float64)
+    path = as_path(path)
+    array = as_array(depth, "the depth").astype(np.float64, copy=False)
     if array.ndim != 2 or array.size == 0:
         raise InputError(f"a depth map of the shape {array.shape}", expected="the shape (H, W)")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"the depth kind {kind!r}", expected="'z' or 'distance'")
     check_suffix(path)
     WRITERS[path.suffix.lower()](path, array, kind)
 
 
+@np.errstate(invalid="ignore", over="ignore")  # files hold any bits
 def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | None]:
     """Read a depth map (H, W) in its unit, NaN outside, and its kind if the file stores it.
 
     Reads what ``write_depth`` writes, single-channel .exr files of other programs (kind None), and
     .npz files with an array ``depth_gt``, which is z-depth.
     """
-    path = Path(path)
+    path = as_path(path)
     check_suffix(path)
     array = read_array(path, keys=("depth", "depth_gt", *EXR_CHANNELS.values()))
     if array.ndim != 2 or array.size == 0 or np.issubdtype(array.dtype, np.complexfloating):

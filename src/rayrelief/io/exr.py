@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,10 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import atomic_write
-from rayrelief.io.sources import check_signature, choose_name, damaged
+from rayrelief.io.sources import READING_BYTES, check_room, check_signature, choose_name, damaged
+
+BROKEN = (RuntimeError, ValueError, TypeError, KeyError, MemoryError, OverflowError)
+_ONE_AT_A_TIME = threading.RLock()  # the standard output is that of all threads
 
 # Channels that belong together, in the order in which they are stacked.
 VECTORS = ("RGBA", "RGB", "XYZ")
@@ -45,25 +51,28 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
     import OpenEXR
 
     check_signature(path)
-    try:
-        file = OpenEXR.File(str(path), separate_channels=True)
-        parts, header = len(file.parts), file.header()
-        channels = {name: channel.pixels for name, channel in file.channels().items()}
-    except (RuntimeError, ValueError, TypeError) as error:
-        raise damaged(path, error) from error
+    with _refusing_damage(path):
+        head = OpenEXR.File(str(path), header_only=True)
+        header, parts = head.header(), len(head.parts)
+        (left, top), (right, bottom) = (map(int, corner) for corner in header["dataWindow"])
+        whole = np.array_equal(header["dataWindow"], header["displayWindow"])
+        values = (right - left + 1) * (bottom - top + 1) * len(header["channels"])
     if parts != 1:
         raise FileError(
             f"{path} has {parts} parts",
             expected="one part",
             remedy="Save each part as a file of its own",
         )
-    if not np.array_equal(header["dataWindow"], header["displayWindow"]):
+    if not whole:
         raise FileError(
             f"{path} stores only part of its image",
             expected="a data window equal to the display window",
             remedy="Save it again without cropping, border rendering or overscan",
         )
-    return channels
+    check_room(path, values * (4 + READING_BYTES))
+    with _refusing_damage(path):
+        file = OpenEXR.File(str(path), separate_channels=True)
+        return {name: channel.pixels for name, channel in file.channels().items()}
 
 
 def read_attributes(path: Path) -> dict[str, Any]:
@@ -71,10 +80,19 @@ def read_attributes(path: Path) -> dict[str, Any]:
     import OpenEXR
 
     check_signature(path)
-    try:
+    with _refusing_damage(path):
         return dict(OpenEXR.File(str(path), header_only=True).header())
-    except (RuntimeError, ValueError, TypeError) as error:
-        raise damaged(path, error) from error
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """Turn what OpenEXR raises, and prints to the standard output, into an error of the file."""
+    printed = StringIO()
+    try:
+        with _ONE_AT_A_TIME, redirect_stdout(printed):
+            yield
+    except BROKEN as error:
+        raise damaged(path, printed.getvalue().strip() or error) from error
 
 
 def group_channels(names: Mapping[str, object]) -> dict[str, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError, InputError
+from rayrelief.io import png_chunks, tiff_tags
 from rayrelief.io.atomic import atomic_write
-from rayrelief.io.png_chunks import split_chunks
-from rayrelief.io.sources import FORMATS, check_signature, damaged, read_bytes
+from rayrelief.io.sources import (
+    FORMATS,
+    READING_BYTES,
+    check_room,
+    check_signature,
+    damaged,
+    read_bytes,
+)
+
+# Markers before the size of a JPEG image.
+JPEG_FRAMES = {0xFFC0 + number for number in range(16)} - {0xFFC4, 0xFFC8, 0xFFCC}
 
 
 def read_image(path: Path) -> npt.NDArray[Any]:
@@ -24,6 +35,8 @@ def read_image(path: Path) -> npt.NDArray[Any]:
     check_signature(path)
     data = read_bytes(path)
     check_complete(path, data)
+    values, size = declared_values(path, data)
+    check_room(path, values * (size + READING_BYTES))
     try:
         with silent_opencv():
             # From memory: OpenCV cannot open every path on every platform.
@@ -54,11 +67,38 @@ def check_complete(path: Path, data: bytes) -> None:
     kind = FORMATS[path.suffix.lower()]
     if kind == "PNG":
         try:
-            split_chunks(data)
+            png_chunks.split_chunks(data)
         except ValueError as error:
             raise damaged(path, error) from error
     if kind == "JPEG" and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
         raise damaged(path, "the end of the image is missing")
+
+
+def declared_values(path: Path, data: bytes) -> tuple[int, int]:
+    """Count and bytes of the values that an image declares, before it is decoded."""
+    kind = FORMATS[path.suffix.lower()]
+    try:
+        if kind == "TIFF":
+            return tiff_tags.declared_values(data)
+        return (png_chunks.declared_values if kind == "PNG" else _declared_by_jpeg)(data)
+    except (ValueError, struct.error) as error:
+        raise damaged(path, error) from error
+
+
+def _declared_by_jpeg(data: bytes) -> tuple[int, int]:
+    position = 2
+    while position + 4 <= len(data):
+        marker, length = struct.unpack_from(">HH", data, position)
+        if marker == 0xFFFF:  # a fill byte
+            position += 1
+        elif marker in JPEG_FRAMES:
+            height, width, channels = struct.unpack_from(">HHB", data, position + 5)
+            return height * width * channels, 1
+        elif marker < 0xFF00:
+            break
+        else:
+            position += 2 + length
+    raise ValueError("the size of the image is missing")
 
 
 def encode_png(image: npt.NDArray[Any]) -> bytes:

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import FileError
 from rayrelief.io.arrays import read_array
+from rayrelief.io.sources import as_path
 
 
+@np.errstate(invalid="ignore", over="ignore")  # files hold any bits
 def read_mask(path: str | os.PathLike[str]) -> BoolArray:
     """Read a mask (H, W): True where a pixel lies above half of its range.
 
@@ -21,9 +23,9 @@ def read_mask(path: str | os.PathLike[str]) -> BoolArray:
     are all 0 or 1 are taken as such. An alpha channel decides if it varies; otherwise a pixel
     is inside if any of its colours is.
     """
-    path = Path(path)
+    path = as_path(path)
     array = read_array(path, keys=("mask",))
-    if array.ndim == 3 and array.shape[2] == 4:
+    if array.ndim == 3 and array.shape[2] == 4 and array.size > 0:
         alpha = array[..., 3]
         array = alpha if alpha.min() != alpha.max() else array[..., :3]
     if array.ndim not in (2, 3) or array.shape[2:] not in ((), (1,), (3,)) or array.size == 0:
@@ -33,15 +35,14 @@ def read_mask(path: str | os.PathLike[str]) -> BoolArray:
             remedy="Save one value per pixel",
         )
     inside = threshold(path, array)
-    joined: BoolArray = np.any(np.atleast_3d(inside), axis=-1)
-    return joined
+    return inside if inside.ndim == 2 else np.any(inside, axis=-1)
 
 
 def threshold(path: Path, array: npt.NDArray[Any]) -> BoolArray:
     """Where the values of a mask of any type are inside."""
     if np.issubdtype(array.dtype, np.complexfloating):
         raise FileError(f"{path} holds complex numbers", expected="a mask of real numbers")
-    if array.dtype == np.bool_ or np.isin(array, (0, 1)).all():
+    if array.dtype == np.bool_ or _is_zero_or_one(array):
         return array.astype(np.bool_)
     if array.dtype in (np.uint8, np.uint16):
         return above_half(array)
@@ -53,6 +54,12 @@ def threshold(path: Path, array: npt.NDArray[Any]) -> BoolArray:
         expected="booleans, 8- or 16-bit unsigned integers, or numbers between 0 and 1",
         remedy="Save the mask as booleans",
     )
+
+
+def _is_zero_or_one(array: npt.NDArray[Any]) -> bool:
+    if array.dtype.kind == "u":  # without the room that the other way takes
+        return bool(array.max() <= 1)
+    return bool(np.isin(array, (0, 1)).all())
 
 
 def above_half(channel: npt.NDArray[Any]) -> BoolArray:

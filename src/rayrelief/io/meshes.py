@@ -12,6 +12,7 @@ import numpy as np
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
+from rayrelief.io.sources import as_path
 from rayrelief.mesh import Mesh
 
 SUFFIXES = (".ply", ".obj", ".glb", ".stl")
@@ -33,7 +34,7 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
     mesh
         A mesh without faces is written as points to .ply and .obj, and refused for the others.
     """
-    path = Path(path)
+    path = as_path(path)
     suffix = path.suffix.lower()
     check_mesh(path, suffix, mesh)
     if suffix in (".ply", ".obj"):
@@ -49,6 +50,12 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
 def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
     """Raise unless the mesh can be written to a file with this suffix."""
+    if not isinstance(mesh, Mesh):
+        raise InputError(
+            f"a mesh of the type {type(mesh).__name__}",
+            expected="a rayrelief.Mesh",
+            remedy="Write that of a result: write_mesh(path, result.mesh())",
+        )
     if suffix not in SUFFIXES:
         raise FileError(
             f"{path} cannot store a mesh",

@@ -14,7 +14,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 from rayrelief.io.arrays import read_array
 from rayrelief.io.masks import above_half
-from rayrelief.io.sources import FORMATS
+from rayrelief.io.sources import FORMATS, as_path
 
 # Names of arrays in .npz and .mat files, and of layers in .exr files.
 NORMAL_KEYS = ("Normal_gt", "Normal_est", "normals", "normal", "Normal", "RGB", "RGBA", "XYZ")
@@ -42,6 +42,7 @@ class NormalFile:
     notes: tuple[str, ...]
 
 
+@np.errstate(invalid="ignore", over="ignore")  # files hold any bits
 def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     """Read a normal map in the frame of its file: vectors (H, W, 3), NaN where there is none.
 
@@ -54,7 +55,7 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     path
         An image, or a .npy, .npz or .mat array, of the shape (H, W, 3) or (3, H, W).
     """
-    path = Path(path)
+    path = as_path(path)
     array = read_array(path, keys=NORMAL_KEYS)
     notes: list[str] = []
     if array.ndim == 3 and array.shape[0] == 3 and array.shape[2] not in (3, 4):

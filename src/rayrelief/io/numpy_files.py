@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import tokenize
 import zipfile
 import zlib
@@ -13,19 +15,34 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError
-from rayrelief.io.sources import check_signature, choose_name, damaged
+from rayrelief.io.sources import (
+    READING_BYTES,
+    check_room,
+    check_signature,
+    choose_name,
+    damaged,
+    open_file,
+)
+
+MAGIC = b"\x93NUMPY"
 
 # What np.load and the zip reader below it raise for bytes that are not as they should be.
-# TokenError comes from a damaged header, MemoryError from one that promises an absurd shape.
-BROKEN = (ValueError, EOFError, OSError, MemoryError, tokenize.TokenError)
-BROKEN_ZIP = (*BROKEN, zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError, RuntimeError)
+# TokenError comes from a damaged header, the next ones from one that describes no array.
+BROKEN = (
+    *(ValueError, EOFError, OSError, MemoryError, tokenize.TokenError),
+    *(SyntaxError, TypeError, KeyError, IndexError, OverflowError, RecursionError),
+)
+BROKEN_ZIP = (*BROKEN, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
     """Array of a .npy file, as it was stored."""
     check_signature(path)
     try:
-        array: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+        with open_file(path) as file:
+            check_header(path, file, os.fstat(file.fileno()).st_size)
+            file.seek(0)
+            array: npt.NDArray[Any] = np.load(file, allow_pickle=False)
     except BROKEN as error:
         raise broken_or_pickled(path, error) from error
     return array
@@ -35,8 +52,13 @@ def read_npz(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     """Array of a .npz file: the first of ``keys`` that it has, else its only one."""
     check_signature(path)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            array: npt.NDArray[Any] = archive[choose_name(path, archive.files, keys)]
+        with open_file(path) as file, np.load(file, allow_pickle=False) as archive:
+            name = choose_name(path, archive.files, keys)
+            member = name if name in archive.zip.namelist() else f"{name}.npy"
+            with archive.zip.open(member) as content:
+                if content.peek(len(MAGIC)).startswith(MAGIC):
+                    check_header(path, content, archive.zip.getinfo(member).file_size)
+            array: npt.NDArray[Any] = archive[name]
     except BROKEN_ZIP as error:
         raise broken_or_pickled(path, error) from error
     if not isinstance(array, np.ndarray):
@@ -48,10 +70,23 @@ def npz_names(path: Path) -> tuple[str, ...]:
     """Names of the arrays in a .npz file."""
     check_signature(path)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with open_file(path) as file, np.load(file, allow_pickle=False) as archive:
             return tuple(archive.files)
     except BROKEN_ZIP as error:
         raise broken_or_pickled(path, error) from error
+
+
+def check_header(path: Path, file: Any, size: int) -> None:
+    """Raise unless the array that a head describes is in a file of this size, and has room."""
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0
+    shape, _, dtype = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(file)
+    if dtype.hasobject:
+        return  # which is refused, and says why
+    values = math.prod(shape) if min(shape, default=0) >= 0 else -1
+    if values < 0 or values * dtype.itemsize > size - file.tell():
+        raise ValueError(f"{size - file.tell()} bytes for {dtype} values of the shape {shape}")
+    check_room(path, values * (dtype.itemsize + READING_BYTES))
 
 
 def broken_or_pickled(path: Path, error: Exception) -> FileError:

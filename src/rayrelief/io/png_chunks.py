@@ -32,6 +32,13 @@ def split_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
     return chunks
 
 
+def declared_values(data: bytes) -> tuple[int, int]:
+    """Count and bytes of the values that the head of a PNG file declares."""
+    width, height, bits, colour = struct.unpack_from(">IIBB", data, len(SIGNATURE) + 8)
+    channels = {0: 1, 2: 3, 3: 3, 4: 4, 6: 4}.get(colour, 4)  # as OpenCV decodes them
+    return width * height * channels, 2 if bits == 16 else 1
+
+
 def join_chunks(chunks: list[tuple[bytes, bytes]]) -> bytes:
     """Bytes of a PNG file made of (type, content) chunks."""
     parts = [SIGNATURE]

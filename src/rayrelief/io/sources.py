@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, InputError
+from rayrelief.memory import in_words, memory_available
+
+# Beside what a file stores: a value of the result, and what is computed to get there.
+READING_BYTES = 20  # per value
+SMALL = 1 << 24  # bytes that are there without asking
+NOT_FILES = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 SIGNATURES: dict[str, tuple[bytes, ...]] = {
     "NPY": (b"\x93NUMPY",),
@@ -29,22 +44,83 @@ FORMATS: dict[str, str] = {
 }
 
 
-def read_bytes(path: Path, size: int = -1) -> bytes:
-    """First ``size`` bytes of a file, or all; raises FileError if there are none."""
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Path of what a user gave as one."""
     try:
-        with path.open("rb") as file:
-            data = file.read(size)
-    except FileNotFoundError as error:
-        raise missing(path, "a file") from error
-    except OSError as error:
-        raise FileError(
-            f"{path} cannot be read: {error.strerror or error}",
-            expected="a file with read permission",
-            remedy="Check the path and its permissions",
+        return Path(path)
+    except TypeError as error:
+        raise InputError(
+            f"a path of the type {type(path).__name__}",
+            expected="a text or a pathlib.Path",
+            remedy="Give the path of a file or a folder",
         ) from error
+
+
+def read_bytes(path: Path, size: int = -1, *, largest: int | None = None) -> bytes:
+    """First ``size`` bytes of a regular file, or all; FileError if there are none.
+
+    A file of more than ``largest`` bytes, or of more than fit into memory, is refused unread.
+    """
+    with open_file(path) as file:
+        length = os.fstat(file.fileno()).st_size
+        if largest is not None and length > largest:
+            raise FileError(
+                f"{path} has {in_words(length)}",
+                expected=f"at most {in_words(largest)} for a file of this kind",
+                remedy="Check that this is the right file, or keep only the part that is needed",
+            )
+        if size < 0:
+            check_room(path, length)
+        try:
+            data = file.read(size)
+        except OSError as error:
+            raise _unreadable(path, error) from error
     if not data:
         raise empty(path, "a file with content")
     return data
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a regular file for reading; FileError for anything else, which is not even opened.
+
+    To open a named pipe waits for its writer, and a device may have no end.
+    """
+    try:
+        kind = stat.S_IFMT(os.stat(path).st_mode)
+        if kind == stat.S_IFREG:
+            return path.open("rb")
+    except FileNotFoundError as error:
+        raise missing(path, "a file") from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        raise _unreadable(path, error) from error
+    raise FileError(
+        f"{path} is {NOT_FILES.get(kind, 'not a file')}",
+        expected="a regular file",
+        remedy="Write the data to a file first, and give its path",
+    )
+
+
+def check_room(path: Path, needed: int) -> None:
+    """Raise FileError if what a file holds does not fit into memory: better than to be killed.
+
+    Readers ask with the size that the head of a file declares, before they decode it.
+    """
+    if needed <= SMALL or needed <= (available := memory_available()):
+        return
+    raise FileError(
+        f"{path} needs {in_words(needed)} of memory to be read, "
+        f"but {in_words(available)} is available",
+        expected="a file whose content fits into memory",
+        remedy="Check that this is the right file, crop it or halve its resolution",
+    )
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> FileError:
+    return FileError(
+        f"{path} cannot be read: {getattr(error, 'strerror', None) or error}",
+        expected="a file with read permission",
+        remedy="Check the path and its permissions",
+    )
 
 
 def missing(path: Path, expected: str) -> FileError:

@@ -11,7 +11,16 @@ from typing import Any, Literal, Self, get_args
 
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
-from rayrelief.checks import Rule, check_settings, is_not_negative, is_positive_or_none, one_of
+from rayrelief.checks import (
+    SWITCH,
+    Rule,
+    check_settings,
+    is_count,
+    is_not_negative,
+    is_number,
+    is_positive_or_none,
+    one_of,
+)
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.formulation import bini
@@ -86,7 +95,7 @@ class TwoPlanes(Reweighted):
             self,
             midpoint=Rule(_is_midpoint, midpoint, "Use 0.5, the paper's choice"),
             cost_factor=one_of(get_args(CostFactor), "Use 'full', the paper's choice"),
-            outlier_samples=Rule(lambda samples: samples >= 2, "at least 2", "Use 21"),
+            outlier_samples=Rule(_is_several, "an integer >= 2", "Use 21"),
             outlier_threshold=Rule(is_positive_or_none, fraction, "The paper uses 0.1 and 0.01"),
         )
 
@@ -132,7 +141,9 @@ class RayPlane(BilaterallyWeighted, TwoPlanes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, activation_slope=NOT_NEGATIVE, activation_threshold=NOT_NEGATIVE)
+        check_settings(
+            self, jumps=SWITCH, activation_slope=NOT_NEGATIVE, activation_threshold=NOT_NEGATIVE
+        )
         if self.weight_constant is not None:
             check_settings(self, weight_constant=NOT_NEGATIVE)
 
@@ -209,5 +220,9 @@ class Smooth(TwoPlanes):
         return Bilateral(k=0.0)
 
 
-def _is_midpoint(midpoint: float | AdaptiveMidpoint) -> bool:
-    return isinstance(midpoint, AdaptiveMidpoint) or 0 <= midpoint <= 1
+def _is_midpoint(midpoint: Any) -> bool:
+    return isinstance(midpoint, AdaptiveMidpoint) or (is_number(midpoint) and 0 <= midpoint <= 1)
+
+
+def _is_several(samples: Any) -> bool:
+    return is_count(samples) and samples >= 2

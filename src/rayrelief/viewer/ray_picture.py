@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.survey import off_axis
+from rayrelief.cameras.survey import off_axis, ray_grid
 from rayrelief.conventions import FloatArray
 from rayrelief.io.images import write_png
 from rayrelief.viewer.sheet import INK, PAPER, ColourScale, Image, Panel, colour_table, in_rows
@@ -29,12 +29,14 @@ def draw_rays(camera: Camera, height: int, width: int) -> Image:
 
     Pixels without a ray stay blank.
     """
-    unit = camera.unit_rays(height, width)
+    camera.check_resolution(height, width)
     stride = -(-max(height, width) // LONGEST_SIDE)
-    seen = unit[::stride, ::stride]
+    rows, columns = (np.arange(0, count, stride, dtype=float) for count in (height, width))
+    seen = ray_grid(camera, rows, columns)
     panels = [angle_panel(seen), direction_panel(seen)]
     if camera.central and width > 1:
-        panels.append(fineness_panel(unit, stride))
+        left = columns[columns + 1 < width]
+        panels.append(fineness_panel(seen[:, : len(left)], ray_grid(camera, rows, left + 1)))
     tall = round(LONGEST_SIDE * height / max(height, width))
     wide = round(LONGEST_SIDE * width / max(height, width))
     return in_rows(panels, max(tall, 60), max(wide, 120))
@@ -63,10 +65,10 @@ def direction_panel(unit: FloatArray) -> Panel:
     return Panel("direction: right red, up green, forward blue", picture)
 
 
-def fineness_panel(unit: FloatArray, stride: int) -> Panel:
-    """Angle from each pixel to its right neighbour."""
-    chord = np.linalg.norm(np.diff(unit, axis=1), axis=-1)
-    arc = 60 * np.degrees(2 * np.arcsin(np.minimum(chord / 2, 1.0)))[::stride, ::stride]
+def fineness_panel(unit: FloatArray, right: FloatArray) -> Panel:
+    """Angle from unit rays (H, W, 3) to those of the pixels to their right."""
+    chord = np.linalg.norm(right - unit, axis=-1)
+    arc = 60 * np.degrees(2 * np.arcsin(np.minimum(chord / 2, 1.0)))
     finite = arc[np.isfinite(arc)]
     # Next to a fold pixels become as narrow as they like: they must not take all the colours.
     low, high = np.percentile(finite, (2, 98)) if finite.size else (0.0, 1.0)

@@ -172,5 +172,5 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path):
     with pytest.raises(FileError, match=r"K\.txt does not exist"):
         read_camera(tmp_path / "K.txt", height=HEIGHT, width=WIDTH)
     (tmp_path / "folder.txt").mkdir()
-    with pytest.raises(FileError, match=r"folder\.txt cannot be read"):
+    with pytest.raises(FileError, match=r"folder\.txt is a folder"):
         read_camera(tmp_path / "folder.txt", height=HEIGHT, width=WIDTH)

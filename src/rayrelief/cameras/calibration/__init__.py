@@ -31,6 +31,7 @@ from rayrelief.cameras.calibration.document import naming_file, read_document
 from rayrelief.cameras.calibration.reading import KOrder, Reader, Reading, Request
 from rayrelief.cameras.intrinsics import SMALLEST_JUDGED, IntrinsicCamera, check_against_image
 from rayrelief.errors import FileError, InputError
+from rayrelief.io.sources import as_path
 
 __all__ = [
     "READERS",
@@ -112,7 +113,7 @@ def read_camera(
 
 def read_calibration(path: str | os.PathLike[str], request: Request | None = None) -> Reading:
     """Read a camera, and say which format it was and what was detected or assumed about it."""
-    path, request = Path(path), request or Request()
+    path, request = as_path(path), request or Request()
     is_array = path.suffix.lower() in array_file.READABLE
     form, reading = (array_file.read if is_array else _read_document)(path, request)
     _check_request(path, form, reading, request)
@@ -138,7 +139,10 @@ def _read_document(path: Path, request: Request) -> tuple[str, Reading]:
 
 def _check_request(path: Path, form: str, reading: Reading, request: Request) -> None:
     """Raise InputError for what was asked of a file that leaves nothing to choose."""
-    if request.k_order != "auto" and form != k_txt.FORMAT:
+    if (
+        not (isinstance(request.k_order, str) and request.k_order == "auto")
+        and form != k_txt.FORMAT
+    ):
         raise InputError(
             f"k_order={request.k_order!r} (--k-order) was given for {path}, which holds: {form}",
             expected=f"a {k_txt.FORMAT}, the only format with two orders",
@@ -193,7 +197,7 @@ def write_camera(
     height, width
         Size of the ray map; not needed for a camera with a resolution.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix == ".json":
         camera_json.write(path, camera)
     elif suffix in ray_map_file.WRITABLE:

@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 from functools import partial
 
+from rayrelief.cameras.base import LONGEST_SIDE
 from rayrelief.cameras.calibration.colmap_models import BY_NUMBER, Model
 from rayrelief.cameras.calibration.document import Document, naming_file
 from rayrelief.cameras.calibration.half_pixel import NOTE
@@ -19,7 +20,6 @@ HEAD = struct.Struct("<IiQQ")  # camera, model, width, height
 
 # Far beyond any real file; tells cameras.bin from other binary files.
 MOST_CAMERAS = 10**7
-LARGEST_SIDE = 10**6
 HIGHEST_MODEL = 10**3
 
 
@@ -30,7 +30,7 @@ def recognises(document: Document) -> bool:
     data: bytes = document.content
     (count,) = COUNT.unpack_from(data)
     _, model, width, height = HEAD.unpack_from(data, COUNT.size)
-    sides = (0 < side <= LARGEST_SIDE for side in (width, height))
+    sides = (0 < side <= LONGEST_SIDE for side in (width, height))
     return all((0 < count <= MOST_CAMERAS, abs(model) <= HIGHEST_MODEL, *sides))
 
 
@@ -112,7 +112,7 @@ def _read_camera(document: Document, record: Record) -> Reading:
 
 def _size(document: Document, record: Record) -> tuple[int, int]:
     """(width, height) of a record."""
-    if not all(0 < side <= LARGEST_SIDE for side in record.size):
+    if not all(0 < side <= LONGEST_SIDE for side in record.size):
         found = f"{record.where} has the size {record.size[0]}x{record.size[1]}"
         raise document.error(found, expected="a positive width and height in pixels")
     return record.size

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import xml.etree.ElementTree as ET
+import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from rayrelief.cameras.calibration.syntax import parse_json, parse_text, parse_xml, parse_yaml
 from rayrelief.errors import CameraError, FileError
 from rayrelief.io.sources import empty, read_bytes
 
@@ -23,8 +23,7 @@ JSON_START = re.compile(r'\{|\[\s*[{"]')
 # Lines of OpenCV's JSON that JSON does not know; no text within JSON goes over a line's end.
 JSON_COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
 SHOWN = 8  # names in one message
-# What PyYAML raises for a text that is not of the type that its tag says, such as !!int ''.
-BROKEN_SCALARS = (ValueError, IndexError, KeyError, AttributeError, OverflowError)
+LARGEST_FILE = 16_000_000  # bytes: some ten thousand cameras with their poses
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,11 @@ class Entries:
         if counts and len(value) not in counts:
             wanted = " or ".join(map(str, counts))
             raise self.error(key, f"holds {len(value)} values", f"{wanted} numbers")
-        return [self._finite(f"{key}[{index}]", each) for index, each in enumerate(value)]
+        numbers = [number for each in value if (number := as_number(each)) is not None]
+        if len(numbers) < len(value):
+            index = next(i for i, each in enumerate(value) if as_number(each) is None)
+            raise self.error(f"{key}[{index}]", f"is {_short(value[index])}", "a finite number")
+        return numbers
 
     def text(self, key: str, *choices: str) -> str:
         """A text, one of ``choices`` (any without)."""
@@ -168,7 +171,7 @@ def as_number(value: object) -> float | None:
 
 def read_document(path: Path) -> Document:
     """Read and parse a file; what it looks like tells its syntax, not its name."""
-    data = read_bytes(path)
+    data = read_bytes(path, largest=LARGEST_FILE)
     if not data.strip():
         raise empty(path, "a calibration")
     try:
@@ -179,15 +182,15 @@ def read_document(path: Path) -> Document:
         return Document(path, "binary", data)
     start = text.lstrip()
     if start.startswith("<"):
-        return Document(path, "xml", _parse_xml(path, text), text)
+        return Document(path, "xml", parse_xml(path, text), text)
     is_list = start.startswith("[") and path.suffix.lower() == ".json"
     if is_list or (JSON_START.match(start) and not _python_literal(start)):
         text = JSON_COMMENT.sub("", text)
-        return Document(path, "json", _parse_json(path, text), text)
-    content = _parse_yaml(path, text)
+        return Document(path, "json", parse_json(path, text), text)
+    content = parse_yaml(path, text)
     if isinstance(content, dict):
         return Document(path, "yaml", content, text)
-    return Document(path, "text", text, text)
+    return Document(path, "text", parse_text(path, text), text)
 
 
 def _python_literal(text: str) -> bool:
@@ -207,57 +210,8 @@ def naming_file(path: Path, where: str = "") -> Iterator[None]:
         ) from error
 
 
-def _parse_json(path: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _broken(path, "JSON", str(error)) from error
-
-
-def _parse_xml(path: Path, text: str) -> ET.Element:
-    try:
-        return ET.fromstring(text)
-    except ET.ParseError as error:
-        raise _broken(path, "XML", str(error)) from error
-
-
-def _parse_yaml(path: Path, text: str) -> Any:
-    """Mapping of YAML, also with the tags and the head of OpenCV; None for plain text."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """YAML whose matrices become mappings."""
-
-    def matrix(loader: Any, node: Any) -> Any:
-        return loader.construct_mapping(node, deep=True)
-
-    def integer(loader: Any, node: Any) -> Any:
-        # A ValueError beyond the digits that Python prints, however they are written.
-        return int(str(loader.construct_yaml_int(node)))
-
-    for name in ("opencv-matrix", "opencv-nd-matrix"):
-        Loader.add_constructor(f"tag:yaml.org,2002:{name}", matrix)
-    Loader.add_constructor("tag:yaml.org,2002:int", integer)
-    declared = text.startswith("%YAML")
-    if declared:  # OpenCV writes "%YAML:1.0", which YAML itself does not know
-        text = "\n" + text.partition("\n")[2]
-    try:
-        # The first of several documents: messages printed by ROS end with the mark of another one.
-        return next(yaml.load_all(text, Loader), None)
-    except (yaml.YAMLError, RecursionError, *BROKEN_SCALARS) as error:
-        if not declared and path.suffix.lower() not in (".yaml", ".yml"):
-            return None
-        raise _broken(path, "YAML", " ".join(str(error).split())) from error
-
-
-def _broken(path: Path, syntax: str, error: str) -> FileError:
-    return FileError(
-        f"{path} is not valid {syntax} ({error})",
-        expected="a calibration",
-        remedy="Correct the file, or write it again",
-    )
-
-
 def _short(value: object) -> str:
-    text = repr(value)
+    bounded = reprlib.Repr()  # what a file holds may be long and deep
+    bounded.maxlevel, bounded.maxstring, bounded.maxlist = 3, 200, 20
+    text = bounded.repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

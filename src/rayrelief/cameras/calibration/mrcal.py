@@ -40,6 +40,8 @@ CAHVOR = "LENSMODEL_CAHVOR"
 CAHVORE = re.compile(r"LENSMODEL_CAHVORE(?:_linearity=(?P<linearity>\S+))?")
 MODEL_KEYS = ("lensmodel", "lens_model", "distortion_model")  # the last two in older files
 LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.BinOp)
+STRING = re.compile(r"""'[^'\\\n]*'|"[^"\\\n]*\"""")
+LARGEST_SOURCE = 200_000  # what Python parses in a second; mrcal keeps much data, but in strings
 DICTIONARY = "a dictionary { 'lensmodel': ..., 'intrinsics': [...], 'imagersize': [...] }"
 NOT_JOINED = "the rows cover a full turn, but the first and the last row are not joined"
 FIT = "Fit another model with mrcal-convert-lensmodel"
@@ -118,6 +120,10 @@ def _parse(document: Document) -> dict[str, Any]:
     """The dictionary, whose comments are those of Python."""
     start = document.text.lstrip()  # an indented first line is an error in Python
     source = "\n" * document.text.removesuffix(start).count("\n") + start
+    beside = len(source) - sum(map(len, STRING.findall(source)))
+    if beside > LARGEST_SOURCE:
+        found = f"has {beside:,} characters of Python beside its strings"
+        raise document.error(found, expected=f"at most {LARGEST_SOURCE:,}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd escapes in the data that mrcal keeps

@@ -19,6 +19,7 @@ from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, c
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.unified import Unified
 
+MOST_MATRICES = 1000  # in one file
 # Keys are compared without case and underscores (camera_matrix, cameraMatrix), and the cameras of
 # a pair by what follows: M1 and D1, M2 and D2.
 SUFFIX = r"(\d*|left|right|l|r)"
@@ -41,6 +42,9 @@ ONE_COEFFICIENT = re.compile(r"[kps]\d|(tau|tilt)[xy]")
 def read_entries(entries: Entries, request: Request) -> Reading:
     """Camera of the entries of a calibration, from whatever file they come."""
     keys = matrix_keys(entries.content) or {"camera_matrix": ""}
+    if len(keys) > MOST_MATRICES:
+        found = f"and others are {len(keys):,} camera matrices"
+        raise entries.error(next(iter(keys)), found, f"at most {MOST_MATRICES}")
     _check_that_no_lens_is_left(entries, set(keys.values()))
     size = partial(_read_image_size, entries)
     cameras = {

@@ -18,10 +18,12 @@ from rayrelief.errors import CameraError, FileError
 from rayrelief.io.arrays import array_names, read_array
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.exr import write_exr
+from rayrelief.memory import in_words, memory_available
 
 FORMAT = "ray of every pixel"
 KEY = "rays"
 TANGENTS = ("ray_directions_x", "ray_directions_y")
+RAY_BYTES = 100  # per pixel, while rays are computed and written
 WRITABLE = (".npy", ".npz", ".exr")
 
 
@@ -111,6 +113,14 @@ def write(
             f"the camera for {path} has no image size",
             expected="a height and a width",
             remedy="Pass height= and width= to write_camera",
+        )
+    needed, available = RAY_BYTES * height * width, memory_available()
+    if needed > available:
+        raise CameraError(
+            f"the rays of {width}x{height} pixels need {in_words(needed)} of memory, "
+            f"but {in_words(available)} is available",
+            expected="a ray map that fits into memory",
+            remedy="Write the parameters of the camera with the suffix .json",
         )
     rays = camera.unit_rays(height, width)
     suffix = Path(path).suffix.lower()

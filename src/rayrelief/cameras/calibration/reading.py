@@ -11,10 +11,13 @@ from typing import Literal, Protocol
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import Document, shortened
-from rayrelief.errors import FileError, RayreliefError
+from rayrelief.checks import is_count
+from rayrelief.errors import FileError, InputError, RayreliefError
 
 KOrder = Literal["auto", "opencv", "legacy"]
 
+MOST_CAMERAS = 20_000
+CHOOSE_ONE = "Choose one: read_camera(path, which=...), or --which on the command line"
 # Remedy where a format needs the size of the image and does not hold it.
 GIVE_SIZE = "Give the size of the image: height= and width=, or --width and --height"
 
@@ -38,6 +41,19 @@ class Request:
     width: int | None = None
     which: str | None = None
     k_order: KOrder = "auto"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k_order, str):
+            raise InputError(f"k_order={self.k_order!r}", expected="one of its names, as a text")
+        for side in (self.height, self.width):
+            if side is not None and not is_count(side):
+                raise InputError(
+                    f"a height or width of {side!r}",
+                    expected="an integer >= 1, in pixels",
+                    remedy="Give the size of the image, or leave it out",
+                )
+        if self.which is not None:  # the cameras of COLMAP have numbers
+            object.__setattr__(self, "which", str(self.which))
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -94,6 +110,12 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
     if request.which is not None:
         name = _find_name(path, candidates, request.which)
         return _named(candidates[name].read(), name, f"camera {name} of {len(candidates)}")
+    if len(candidates) > MOST_CAMERAS:  # all of them would be read, to see whether they differ
+        raise FileError(
+            f"{path} holds {len(candidates):,} cameras: {shortened(candidates)}",
+            expected=f"at most {MOST_CAMERAS:,} to compare, or the name of one of them",
+            remedy=CHOOSE_ONE,
+        )
     fitting = candidates
     with _telling_the_others(candidates):
         if request.size is not None and len(candidates) > 1:
@@ -105,7 +127,7 @@ def choose(path: Path, candidates: Mapping[str, Candidate], request: Request) ->
         raise FileError(
             f"{path} holds {len(candidates)} cameras that differ: {shortened(candidates)}",
             expected="one camera, or the name of one of them",
-            remedy="Choose one: read_camera(path, which=...), or --which on the command line",
+            remedy=CHOOSE_ONE,
         )
     if len(fitting) == len(candidates):
         return reading

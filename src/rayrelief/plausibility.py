@@ -1,0 +1,81 @@
+"""Whether a surface can be what its normals are those of: cheap signs that it cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.conventions import FloatArray
+from rayrelief.problem import Problem
+
+# Scenes of the gallery span at most a factor of 8 within a component, with a median angle of at
+# most 6 degrees to their normals; random normals end 40 degrees away and more.
+LARGEST_FACTOR = 1e6  # between the depths of a component
+LARGEST_SLOPE = 1e4  # of a component as a whole, for parallel rays
+LARGEST_ANGLE = 35.0  # degrees, median
+SAMPLES = 4000  # pixels whose normals are compared
+FEWEST = 50
+
+
+def doubts(problem: Problem, x: FloatArray) -> tuple[str, ...]:
+    """What speaks against the surface of the unknown x (N,), in words; nothing if it is plausible.
+
+    Looks at the range of depth of each component, and at the normals of some thousand pixels.
+    """
+    return (*_range_doubts(problem, x), *_angle_doubts(problem, x))
+
+
+def _range_doubts(problem: Problem, x: FloatArray) -> tuple[str, ...]:
+    first = problem.graph.starts[:-1]
+    spread = float(np.max(np.maximum.reduceat(x, first) - np.minimum.reduceat(x, first)))
+    camera = problem.view.camera
+    if isinstance(camera, Orthographic):
+        slope = spread / (camera.pixel_size * max(problem.graph.shape))
+        steep = f"the depth of a component rises {slope:.2g} times the width of the image"
+        return (steep,) if slope > LARGEST_SLOPE else ()
+    if spread > np.log(LARGEST_FACTOR):
+        return (
+            f"the depths within a component differ by a factor of 10^{spread / np.log(10):.0f}",
+        )
+    return ()
+
+
+def _angle_doubts(problem: Problem, x: FloatArray) -> tuple[str, ...]:
+    """Compare the normal at a pixel, its right and its lower neighbour with that of the input."""
+    graph = problem.graph
+    if not {(1, 0), (0, 1)} <= set(graph.steps):
+        return ()
+    right, below = (graph.neighbours[graph.steps.index(step)] for step in ((1, 0), (0, 1)))
+    nodes = np.arange(0, graph.size, -(-graph.size // SAMPLES))
+    nodes = nodes[(right[nodes] != nodes) & (below[nodes] != nodes)]
+    if len(nodes) < FEWEST:
+        return ()
+    with np.errstate(all="ignore"):  # absurd depths are what is looked for
+        here, aside, down = (
+            _points(problem, x, each) for each in (nodes, right[nodes], below[nodes])
+        )
+        normals = np.cross(down - here, aside - here)
+        given = problem.unit_normals.reshape(-1, 3)[graph.pixels[nodes]]
+        across = np.linalg.norm(np.cross(normals, given), axis=1)
+        angle = np.degrees(np.arctan2(across, np.einsum("ij,ij->i", normals, given)))
+    finite = angle[np.isfinite(angle)]
+    middle = float(np.median(finite)) if finite.size else 180.0
+    if middle <= LARGEST_ANGLE:
+        return ()
+    return (f"half of its normals are more than {middle:.0f} degrees away from those of the input",)
+
+
+def _points(problem: Problem, x: FloatArray, nodes: FloatArray) -> FloatArray:
+    """Points (n, 3) at some nodes, each component in a unit of its own."""
+    camera = problem.view.camera
+    pixels = np.stack(np.divmod(problem.graph.pixels[nodes], problem.graph.shape[1])[::-1], axis=1)
+    if isinstance(camera, Orthographic):
+        return np.column_stack((pixels * camera.pixel_size, x[nodes]))
+    rays = camera.directions(pixels.astype(np.float64))
+    rays /= (
+        np.linalg.norm(rays, axis=1, keepdims=True)
+        if problem.depth_kind == "distance"
+        else rays[:, 2:]
+    )
+    points: FloatArray = np.exp(x[nodes])[:, None] * rays
+    return points

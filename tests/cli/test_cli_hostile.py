@@ -1,0 +1,191 @@
+"""The command line against full, odd and shared places, and against what files may contain."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rayrelief.cli import signals
+
+TIMEOUT = 120  # seconds: only a run that hangs gets there
+ESCAPE = "\x1b]0;gone\x07\x1b[2J"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, links, names of POSIX")
+
+
+# What is written where
+
+
+def test_an_empty_output_path_is_refused(run, sphere, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    ended = run("integrate", sphere, "-o", "")
+    assert ended.code == 2
+    assert "empty" in ended.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("option", ["--write", "--picture"])
+def test_a_camera_does_not_replace_its_own_file(run, tmp_path, option):
+    for name in ("camera.json", "camera.png"):
+        (tmp_path / name).write_text('{"fov_x": 90.0, "fov_y": 60.0}')
+    path = tmp_path / ("camera.png" if option == "--picture" else "camera.json")
+    size = ("--width", 32, "--height", 24)
+    assert str(path) in run("camera", path, option, path, *size).error()
+    assert "fov_x" in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["depth.npy", "report.json", "preview.png"])
+def test_results_do_not_go_through_links_or_into_pipes(run, sphere, out, tmp_path, name):
+    out.mkdir()
+    (out / name).symlink_to(tmp_path / "elsewhere")
+    assert "out of its folder" in run("integrate", sphere, "-o", out).error()
+    assert not (tmp_path / "elsewhere").exists()
+    (out / name).unlink()
+    os.mkfifo(out / name)
+    assert "named pipe" in run("integrate", sphere, "-o", out).error()
+    assert [path.name for path in out.iterdir()] == [name]
+
+
+def test_a_folder_that_is_a_link_to_itself(run, sphere, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    assert "loop" in run("integrate", sphere, "-o", tmp_path / "loop" / "out").error()
+    assert "loop" in run("integrate", sphere, "-o", tmp_path / "loop").error()
+
+
+# What a terminal gets to see
+
+
+def test_escape_sequences_of_names_and_keys_do_not_reach_the_terminal(run, tmp_path, sphere):
+    folder = sphere.rename(tmp_path / f"sphere{ESCAPE}")
+    out = tmp_path / f"out{ESCAPE}"
+    for more in ((), ("--json",)):
+        ended = run("integrate", folder, "-o", out, "--threads", 1, *more)
+        assert ended.code == 0
+        assert "\x1b" not in ended.out + ended.err
+    ended = run("evaluate", folder, "--threads", 1)
+    assert "\x1b" not in ended.out + ended.err
+    path = tmp_path / "camera.json"
+    path.write_text(json.dumps({"camera_matrix": [[1, 0, ESCAPE], [0, 1, 1], [0, 0, 1]]}))
+    assert "\x1b" not in run("camera", path).error()
+
+
+@pytest.mark.slow
+def test_markup_in_names_is_shown_as_it_is(start_on_terminal, sphere, tmp_path, out):
+    folder = sphere.rename(tmp_path / "[link] [bold]x[:red]")
+    assert "[link] [bold]x[:red]" in start_on_terminal(
+        "integrate", folder, "-o", out, "--threads", 1
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams(sphere, out, closed):
+    code = "from rayrelief.cli import main; main()"
+    command = f'"{sys.executable}" -c "{code}" integrate "{sphere}" -o "{out}" --threads 1 {closed}'
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, timeout=TIMEOUT)
+    assert ended.returncode == 0
+    assert b"Traceback" not in ended.stdout + ended.stderr
+    assert (out / "report.json").exists()
+
+
+# Results that are none
+
+
+def test_a_surface_that_cannot_be_still_has_its_report(run, out, tmp_path, read_report):
+    generator = np.random.default_rng(0)
+    rays = np.dstack(
+        [*np.meshgrid(np.linspace(-1, 1, 48), np.linspace(-1, 1, 36)), np.ones((36, 48))]
+    )
+    normals = np.cross(rays, generator.normal(size=3)) - 1e-3 * rays
+    np.save(tmp_path / "map.npy", normals / np.linalg.norm(normals, axis=-1, keepdims=True))
+    np.save(tmp_path / "rays.npy", rays)
+    for method in ("ray-plane", "bini", "smooth", "ordered"):
+        ended = run(
+            *("integrate", tmp_path / "map.npy", "--convention", "opencv", "-o", out),
+            *("--camera", tmp_path / "rays.npy", "--threads", 1, "--method", method),
+            *("--mesh-format", "ply,glb,stl,obj", "--depth-format", "npy,npz,exr,png"),
+        )
+        assert ended.code == 1, ended
+        assert "encountered" not in ended.err
+        report = read_report(out)
+        assert report["status"]["outcome"] in ("implausible", "not_finite", "no_equations")
+        assert set(report["files"]) == {path.name for path in out.iterdir()}
+        for path in out.iterdir():
+            path.unlink()
+
+
+# Signals and other runs
+
+
+def test_a_second_run_replaces_the_first_as_a_whole(run, sphere, plane, out, read_report):
+    assert run("integrate", sphere, "-o", out, "--threads", 1).code == 0
+    assert run("integrate", plane, "-o", out, "--threads", 1).code == 0
+    report = read_report(out)
+    assert report["scene"] == "plane"
+    assert set(report["files"]) == {path.name for path in out.iterdir()}
+
+
+def test_an_interruption_that_was_renamed_is_still_one(run, sphere, out, monkeypatch):
+    def compiled(*_, **__):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            raise SystemError("returned a result with an exception set") from None
+
+    monkeypatch.setattr("rayrelief.cli.run.integrate", compiled)
+    ended = run("integrate", sphere, "-o", out)
+    assert ended.code == 130
+    assert ended.err.splitlines()[-1].startswith("interrupted: ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_that_was_swallowed_ends_the_next_iteration(
+    run, sphere, out, monkeypatch, number
+):
+    def compiled(*_, callback, **__):
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            pass  # as llvmlite does in a callback
+        callback(None)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr("rayrelief.cli.run.integrate", compiled)
+    ended = run("integrate", sphere, "-o", out)
+    assert ended.code == 128 + number
+    assert not out.exists()
+
+
+def test_a_signal_while_files_take_their_places_waits(run, sphere, out, monkeypatch):
+    from rayrelief.io.atomic import Batch
+
+    commit = Batch.commit
+
+    def interrupted(self, folder):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+        commit(self, folder)
+
+    monkeypatch.setattr(Batch, "commit", interrupted)
+    assert run("integrate", sphere, "-o", out, "--threads", 1).code == 143
+    assert (out / "report.json").exists()
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+def test_outside_the_main_thread_signals_are_left_alone():
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=signals.Handled().__enter__)
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,87 @@
+"""What is done with a file, by what it is read as: it may be refused, but nothing may break."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rayrelief
+from fuzz.seeds import HEIGHT, WIDTH
+from rayrelief.cameras.survey import survey
+from rayrelief.io.depth import read_depth
+from rayrelief.synthetic.gallery import sphere
+
+MOST_PIXELS = 10_000  # of a map that is also integrated
+
+
+def read_as_normals(path: Path) -> None:
+    """Read a map, and integrate it if that is quickly done."""
+    scene = rayrelief.read_scene(path, convention="opencv", camera="fov:50")
+    _integrate(scene.normals, scene.camera, scene.mask)
+
+
+def read_as_mask(path: Path) -> None:
+    """Read a mask of the sphere, and integrate what is left of it."""
+    scene = sphere(HEIGHT, WIDTH)
+    normals = path.with_name("sphere.npy")
+    np.save(normals, scene.normals)
+    found = rayrelief.read_scene(normals, convention="opencv", camera=scene.camera, mask=path)
+    _integrate(found.normals, found.camera, found.mask)
+
+
+def read_as_depth(path: Path) -> None:
+    """Read a depth map."""
+    read_depth(path)
+
+
+def read_as_camera(path: Path) -> None:
+    """Read a camera, look through it, and integrate the sphere seen by it."""
+    found = rayrelief.read_camera(path, height=None, width=None)
+    if found.resolution is not None:
+        survey(found, found.resolution[1], found.resolution[0])
+    scene = sphere(HEIGHT, WIDTH)
+    camera = rayrelief.read_camera(path, height=HEIGHT, width=WIDTH)
+    _integrate(scene.normals, camera, scene.mask)
+
+
+def _integrate(normals: Any, camera: Any, mask: Any) -> None:
+    if np.size(mask) > MOST_PIXELS:
+        return
+    result = rayrelief.integrate(
+        np.asarray(normals),
+        camera,
+        mask=np.asarray(mask),
+        method=rayrelief.RayPlane(max_iterations=5),
+        on_failure="return",
+    )
+    result.mean_angle()
+    repr(result)
+
+
+def misbehave(path: Path) -> None:
+    """Do what the name of a file says: so the watchdog itself is tested."""
+    if path.name == "sleep":
+        time.sleep(1000)
+    elif path.name == "print":
+        os.write(1, b"x")
+    elif path.name == "memory":
+        np.ones(1_200_000_000, np.uint8)
+    elif path.name == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    else:
+        1 / 0  # noqa: B018
+
+
+ATTEMPTS: dict[str, Callable[[Path], None]] = {
+    "normals": read_as_normals,
+    "mask": read_as_mask,
+    "depth": read_as_depth,
+    "camera": read_as_camera,
+    "misbehave": misbehave,
+}

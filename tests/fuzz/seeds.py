@@ -1,0 +1,117 @@
+"""Valid files of every format that is read, as bytes, with what they are read as."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from rayrelief.io.depth import write_depth
+from rayrelief.io.exr import write_exr
+from rayrelief.io.images import encode_png, swap_red_and_blue
+from rayrelief.synthetic.gallery import sphere
+from reference.calibrations import FILES
+
+Role = Literal["normals", "mask", "depth", "camera"]
+HEIGHT, WIDTH = 12, 16
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A file: its name, its content, and what it is read as."""
+
+    name: str
+    data: bytes
+    role: Role
+
+
+def all_seeds(folder: Path) -> list[Seed]:
+    """One file of every format and kind; those that libraries write pass through a folder."""
+    scene = sphere(HEIGHT, WIDTH)
+    normals = np.where(scene.mask[..., None], scene.normals, 0.0)
+    mask = scene.mask.astype(np.uint8) * 255
+    eight = np.rint((normals + 1) / 2 * 255).astype(np.uint8)
+    sixteen = np.rint((normals + 1) / 2 * 65535).astype(np.uint16)
+    assert scene.depth is not None
+    found = [Seed(name, _bytes(text), "camera") for name, text in FILES.values()]
+    found += [Seed(f"map{i}.npy", npy_file(a), "normals") for i, a in enumerate((normals, eight))]
+    found += [
+        Seed("rgba.png", encode_png(np.dstack((eight, mask))), "normals"),
+        Seed("sixteen.png", encode_png(sixteen), "normals"),
+        Seed("mask.png", encode_png(mask), "mask"),
+        Seed("mask.npy", npy_file(scene.mask), "mask"),
+        Seed("normals.jpg", _encoded(".jpg", eight), "normals"),
+        Seed("mask.jpg", _encoded(".jpg", mask), "mask"),
+        Seed("eight.tif", _encoded(".tif", eight), "normals"),
+        Seed("float.tiff", _encoded(".tiff", normals.astype(np.float32)), "normals"),
+        Seed("sixteen.tif", _encoded(".tif", sixteen, (259, 1)), "normals"),
+        Seed("mask.tif", _encoded(".tif", mask, (259, 8)), "mask"),
+        Seed("normals.npz", npz_file(normals=normals, other=mask), "normals"),
+        Seed("camera.npz", npz_file(mtx=np.diag((20.0, 20.0, 1.0)), dist=np.zeros(5)), "camera"),
+        Seed("rays.npz", npz_file(rays=scene.camera.unit_rays(HEIGHT, WIDTH)), "camera"),
+        Seed("rays.npy", npy_file(scene.camera.unit_rays(HEIGHT, WIDTH)), "camera"),
+        Seed("K.npy", npy_file(np.array([[20.0, 0, 8], [0, 20, 6], [0, 0, 1]])), "camera"),
+    ]
+    for compressed in (False, True):
+        several: dict[str, Any] = {"Normal_gt": normals, "n": {"a": 1}, "text": "abc"}
+        name = f"normals{int(compressed)}.mat"
+        found.append(Seed(name, mat_file(several, compressed), "normals"))
+    tangents = {f"ray_directions_{axis}": normals[..., i] for i, axis in enumerate("xy")}
+    found.append(Seed("tangents.mat", mat_file(tangents, True), "camera"))
+    for kind in ("npz", "exr", "png", "npy"):
+        path = folder / f"depth.{kind}"
+        write_depth(path, np.where(scene.mask, scene.depth, np.nan), "z")
+        found.append(Seed(path.name, path.read_bytes(), "depth"))
+    path = folder / "normals.exr"
+    write_exr(path, {axis: normals[..., i] for i, axis in enumerate("XYZ")})
+    found.append(Seed(path.name, path.read_bytes(), "normals"))
+    for number in range(1, 6):  # other compressions
+        found.append(Seed(f"normals{number}.exr", _exr(folder, normals, number), "normals"))
+    return found
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()
+
+
+def npy_file(array: Any) -> bytes:
+    """Content of a .npy file."""
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def npz_file(**arrays: Any) -> bytes:
+    """Content of a compressed .npz file."""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+def mat_file(arrays: dict[str, Any], compressed: bool) -> bytes:
+    """Content of a .mat file."""
+    from scipy.io import savemat
+
+    stream = io.BytesIO()
+    savemat(stream, arrays, do_compression=compressed)
+    return stream.getvalue()
+
+
+def _encoded(suffix: str, image: Any, options: tuple[int, ...] = ()) -> bytes:
+    import cv2
+
+    _, data = cv2.imencode(suffix, swap_red_and_blue(image), options)
+    return bytes(data)
+
+
+def _exr(folder: Path, normals: Any, compression: int) -> bytes:
+    import OpenEXR
+
+    path = folder / "other.exr"
+    header = {"compression": OpenEXR.Compression(compression), "type": OpenEXR.scanlineimage}
+    half = np.ascontiguousarray(normals.astype(np.float16))
+    OpenEXR.File(header, {"RGB": half}).write(str(path))
+    return path.read_bytes()

@@ -1,0 +1,173 @@
+"""Wrong arguments: every function says what is wrong, or gets along; no other error ever."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rayrelief as typed
+from rayrelief.errors import RayreliefError
+from rayrelief.synthetic.gallery import sphere
+
+rayrelief: Any = typed  # whose types forbid what is done here
+SCENE = sphere(6, 8)
+assert SCENE.depth is not None
+TRUTHS: dict[str, Any] = {"depth": SCENE.depth, "truth": SCENE.depth, "alignment": "scale"}
+ODD: dict[str, Any] = {
+    "none": None,
+    "true": True,
+    "negative": -1,
+    "zero": 0,
+    "half": 0.5,
+    "large": 10**30,
+    "nan": float("nan"),
+    "infinity": float("inf"),
+    "complex": 1j,
+    "text": "x",
+    "null": "a\0b",
+    "empty text": "",
+    "bytes": b"x",
+    "object": object(),
+    "class": bool,
+    "list": [],
+    "ragged": [[1], [1, 2]],
+    "dict": {},
+    "no array": np.zeros((0, 5, 3)),
+    "masked": np.ma.masked_array(np.ones((6, 8, 3)), mask=True),
+    "texts": np.array([["a", "b"]]),
+    "objects": np.array([None, 1], dtype=object),
+    "infinite": np.full((6, 8, 3), np.inf),
+    "huge": np.full((6, 8, 3), 1e300),
+    "tiny": np.full((6, 8, 3), 5e-324),
+    "integers": np.ones((6, 8, 3), int),
+    "stream": io.BytesIO(b""),
+}
+
+
+def integrate(**changes: Any) -> object:
+    usual: dict[str, Any] = {
+        "normals": SCENE.normals,
+        "camera": SCENE.camera,
+        "mask": SCENE.mask,
+        "method": rayrelief.RayPlane(max_iterations=2),
+        "on_failure": "return",
+    }
+    return rayrelief.integrate(**(usual | changes))
+
+
+def with_method(**changes: Any) -> object:
+    return integrate(method=rayrelief.RayPlane(**({"max_iterations": 2} | changes)))
+
+
+def pinhole(**changes: Any) -> object:
+    usual = {"fx": 9.0, "fy": 9.0, "cx": 4.0, "cy": 3.0}
+    return integrate(camera=rayrelief.cameras.Pinhole(**(usual | changes)))
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> dict[str, tuple[Callable[..., object], tuple[str, ...]]]:
+    """Functions and their arguments."""
+    np.save(tmp_path / "map.npy", SCENE.normals)
+    rayrelief.write_depth(tmp_path / "depth.npz", SCENE.depth, "z")
+    calibration = tmp_path / "K.txt"
+    calibration.write_text("9 0 4\n0 9 3\n0 0 1\n")
+    depth = np.asarray(SCENE.depth)
+    mesh = rayrelief.Mesh(np.eye(3), np.array([[0, 1, 2]]))
+
+    def scene(**changes: Any) -> object:
+        usual = {"path": tmp_path / "map.npy", "convention": "opencv", "camera": "fov:50"}
+        return rayrelief.read_scene(**(usual | changes))
+
+    def camera(**changes: Any) -> object:
+        return rayrelief.read_camera(**({"path": calibration} | changes))
+
+    def write_depth(**changes: Any) -> object:
+        usual = {"path": tmp_path / "out.npy", "depth": depth, "kind": "z"}
+        return rayrelief.write_depth(**(usual | changes))
+
+    def write_mesh(**changes: Any) -> object:
+        return rayrelief.write_mesh(**({"path": tmp_path / "out.ply", "mesh": mesh} | changes))
+
+    def errors(**changes: Any) -> object:
+        return rayrelief.depth_errors(**(TRUTHS | changes))
+
+    def convert(**changes: Any) -> object:
+        return rayrelief.to_opencv(**({"normals": SCENE.normals, "convention": "dsine"} | changes))
+
+    return {
+        "integrate": (
+            integrate,
+            (
+                *("normals", "camera", "mask", "start", "method", "backend", "callback"),
+                *("on_failure", "memory_check"),
+            ),
+        ),
+        "RayPlane": (
+            with_method,
+            (
+                *("connectivity", "max_iterations", "tolerance", "solver", "preprocessing"),
+                *("midpoint", "outlier_threshold", "outlier_samples", "cost_factor", "jumps"),
+                *("sharpness", "activation_slope", "activation_threshold", "weight_constant"),
+            ),
+        ),
+        "Preprocessing": (
+            lambda **changes: with_method(preprocessing=rayrelief.Preprocessing(**changes)),
+            ("facing_away", "outlier_ratio", "average_window", "outlier_window"),
+        ),
+        "AdaptiveMidpoint": (
+            lambda **changes: with_method(midpoint=rayrelief.methods.AdaptiveMidpoint(**changes)),
+            ("slope",),
+        ),
+        "Multigrid": (
+            lambda **changes: with_method(solver=rayrelief.solvers.Multigrid(**changes)),
+            ("rtol", "max_steps"),
+        ),
+        "CPU": (
+            lambda **changes: integrate(backend=rayrelief.backends.CPU(**changes)),
+            ("threads",),
+        ),
+        "Pinhole": (pinhole, ("fx", "fy", "cx", "cy", "skew", "size")),
+        "RayMap": (lambda rays: integrate(camera=rayrelief.cameras.RayMap(rays)), ("rays",)),
+        "Orthographic": (
+            lambda **changes: integrate(camera=rayrelief.cameras.Orthographic(**changes)),
+            ("pixel_size", "cx", "cy"),
+        ),
+        "read_scene": (scene, ("path", "convention", "camera", "mask", "which", "k_order")),
+        "read_camera": (camera, ("path", "height", "width", "which", "k_order")),
+        "read_depth": (rayrelief.read_depth, ("path",)),
+        "write_depth": (write_depth, ("path", "depth", "kind")),
+        "write_mesh": (write_mesh, ("path", "mesh")),
+        "depth_errors": (errors, ("depth", "truth", "alignment")),
+        "to_opencv": (convert, ("normals", "convention")),
+    }
+
+
+NAMES = (
+    *("integrate", "RayPlane", "Preprocessing", "AdaptiveMidpoint", "Multigrid", "CPU"),
+    *("Pinhole", "RayMap", "Orthographic", "read_scene", "read_camera", "read_depth"),
+    *("write_depth", "write_mesh", "depth_errors", "to_opencv"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_arguments_are_refused_in_words(name, calls, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    call, arguments = calls[name]
+    broken = []
+    for argument in arguments:
+        for what, value in ODD.items():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", rayrelief.IntegrationWarning)
+                    call(**{argument: value})
+            except RayreliefError:
+                pass
+            except Exception as error:
+                broken.append(f"{argument}={what}: {error!r}"[:200])
+    assert not broken, "\n".join(broken)

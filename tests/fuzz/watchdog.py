@@ -1,0 +1,165 @@
+"""Attempts in a process of their own, which may hang, crash, print and take much memory.
+
+``Watchdog`` starts ``python -m fuzz.watchdog``, hands it one file after the other, and tells what
+became of each. The limits are those of ``resource``; time is that of the processor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).parents[1]
+SECONDS = 5.0  # of processor time
+PATIENCE = 60.0  # seconds of the clock until a process is given up
+GROWTH = 1_000_000_000  # bytes of memory beyond what there was before
+ADDRESS_SPACE = 3_000_000_000  # bytes, beyond what is loaded: what a file may declare and get
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a file.
+
+    Attributes
+    ----------
+    refused
+        The message, where the library refused it; None where it was read.
+    fault
+        What was not as it must be; None if nothing.
+    """
+
+    refused: str | None = None
+    fault: str | None = None
+    seconds: float = 0.0
+    growth: int = 0
+
+
+class Watchdog:
+    """A process that tries files, replaced by another one where a file ends or hangs it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Watchdog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def attempt(self, path: Path, role: str, patience: float = PATIENCE) -> Verdict:
+        """Let the process try a file."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "fuzz.watchdog"],
+                cwd=TESTS,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(["../src", *sys.path])},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            assert self._process.stdout is not None
+            self._process.stdout.readline()  # it is ready
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps([str(path), role]).encode() + b"\n")
+        process.stdin.flush()
+        ready, _, _ = select.select([process.stdout], [], [], patience)
+        line = process.stdout.readline() if ready else b""
+        if line:
+            return Verdict(**json.loads(line))
+        self._stop()
+        how = f"crashed with {process.returncode}" if ready else f"hangs after {patience:g} s"
+        return Verdict(fault=how)
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def _serve() -> None:
+    """Try the files named on the standard input."""
+    import resource
+
+    import numpy as np
+
+    from fuzz.attempts import ATTEMPTS, read_as_mask
+
+    answers = os.fdopen(os.dup(1), "w")
+    printed = tempfile.TemporaryFile()  # noqa: SIM115
+    os.dup2(printed.fileno(), 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory() as folder:  # kernels and libraries are loaded beforehand
+        np.save(Path(folder) / "mask.npy", np.ones((12, 16), np.bool_))
+        read_as_mask(Path(folder) / "mask.npy")
+    space = _status("VmSize") + ADDRESS_SPACE
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=_integration_warning())
+    answers.write("ready\n")
+    answers.flush()
+    for line in sys.stdin:
+        path, role = json.loads(line)
+        printed.truncate(0)
+        Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is counted anew
+        before, began = _status("VmHWM"), time.process_time()
+        verdict = _verdict(lambda path=path, role=role: ATTEMPTS[role](Path(path)))
+        verdict["seconds"] = time.process_time() - began
+        verdict["growth"] = _status("VmHWM") - before
+        sys.stdout.flush()
+        ctypes.CDLL(None).fflush(None)
+        if verdict["fault"] is None:
+            verdict["fault"] = _excess(verdict, os.fstat(printed.fileno()).st_size)
+        answers.write(json.dumps(verdict) + "\n")
+        answers.flush()
+
+
+def _integration_warning() -> type[Warning]:
+    from rayrelief.errors import IntegrationWarning
+
+    return IntegrationWarning
+
+
+def _verdict(attempt: Any) -> dict[str, Any]:
+    from rayrelief.errors import RayreliefError
+
+    try:
+        attempt()
+    except RayreliefError as error:
+        return {"refused": str(error), "fault": None}
+    except BaseException:  # all others are what is looked for
+        return {"refused": None, "fault": traceback.format_exc()}
+    return {"refused": None, "fault": None}
+
+
+def _excess(verdict: dict[str, Any], printed: int) -> str | None:
+    if printed:
+        return f"{printed} bytes on the standard output"
+    if verdict["seconds"] > SECONDS:
+        return f"{verdict['seconds']:.1f} s of processor time"
+    if verdict["growth"] > GROWTH:
+        return f"{verdict['growth'] / 1e6:,.0f} MB of memory"
+    return None
+
+
+def _status(name: str) -> int:
+    """Bytes that /proc tells of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,92 @@
+"""What the head of a file declares is checked before it is decoded; what is missing is missed."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from fuzz.seeds import all_seeds
+from rayrelief.errors import FileError
+from rayrelief.io import sources
+from rayrelief.io.arrays import read_array
+from rayrelief.io.exr import write_exr
+from rayrelief.io.images import write_png
+from rayrelief.io.tiff_tags import declared_values
+
+SHAPE = (400, 500, 3)
+
+
+def write_all(folder):
+    import cv2
+    from scipy.io import savemat
+
+    image = np.random.default_rng(0).integers(0, 255, SHAPE, np.uint8)
+    np.save(folder / "a.npy", image)
+    np.savez_compressed(folder / "a.npz", normals=image)
+    savemat(folder / "a.mat", {"normals": image}, do_compression=True)
+    savemat(folder / "b.mat", {"normals": image})
+    write_exr(folder / "a.exr", {c: image[..., i] for i, c in enumerate("RGB")})
+    write_png(folder / "a.png", image)
+    for suffix in (".jpg", ".tif"):
+        (folder / f"a{suffix}").write_bytes(bytes(cv2.imencode(suffix, image)[1]))
+    return sorted(folder.iterdir())
+
+
+def test_every_format_asks_for_room_before_it_decodes(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "SMALL", 0)
+    for path in write_all(tmp_path):
+        assert read_array(path).shape == SHAPE
+        monkeypatch.setattr(sources, "memory_available", lambda: 5_000_000)
+        with pytest.raises(FileError, match=r"needs \d+ MB of memory to be read, but 5 MB"):
+            read_array(path)
+        monkeypatch.undo()
+        monkeypatch.setattr(sources, "SMALL", 0)
+
+
+@pytest.mark.parametrize("kind", ["II", "MM", "big"])
+def test_tags_of_every_byte_order(kind):
+    order = ">" if kind == "MM" else "<"
+    tags = [(256, 7), (257, 5), (258, 16), (259, 1), (273, 8), (277, 1), (278, 5), (279, 70)]
+    pixels, big = bytes(70), kind == "big"
+    head = b"II+\x00\x08\x00\x00\x00" if big else (b"MM\x00*" if kind == "MM" else b"II*\x00")
+    start = 16 if big else 8
+    tags[4] = (273, start)
+    head += struct.pack(order + ("Q" if big else "I"), start + len(pixels))
+    form = order + ("HHQQ" if big else "HHII")
+    kind_of_value = 16 if big else 4
+    entries = b"".join(struct.pack(form, tag, kind_of_value, 1, value) for tag, value in tags)
+    directory = struct.pack(order + ("Q" if big else "H"), len(tags)) + entries
+    assert declared_values(head + pixels + directory) == (35, 2)
+    with pytest.raises(ValueError, match="cut off"):
+        declared_values(head + pixels + directory[:-9])
+
+
+def test_a_tiff_with_fewer_rows_than_it_declares_is_refused(tmp_path):
+    from fuzz.hostile import hostile_files
+
+    data = next(seed.data for seed in hostile_files() if seed.name == "short.tif")
+    (tmp_path / "short.tif").write_bytes(data)
+    with pytest.raises(FileError, match="288 of 576 bytes"):
+        read_array(tmp_path / "short.tif")
+
+
+def test_exr_prints_nothing_for_a_damaged_file(tmp_path, capfd):
+    seed = next(seed for seed in all_seeds(tmp_path) if seed.name == "normals.exr")
+    (tmp_path / "cut.exr").write_bytes(seed.data[: len(seed.data) * 2 // 3])
+    with pytest.raises(FileError, match="damaged"):
+        read_array(tmp_path / "cut.exr")
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["a\0b.npy", "a\0b.txt", "a\0b.png"])
+def test_a_null_character_in_a_path_is_refused(tmp_path, name):
+    import rayrelief
+
+    with pytest.raises(FileError):
+        rayrelief.read_scene(tmp_path / name, convention="opencv", camera="fov:50")
+    with pytest.raises(FileError):
+        rayrelief.read_camera(tmp_path / name)
+    with pytest.raises(FileError):
+        rayrelief.write_depth(str(tmp_path / name).replace(".txt", ".npy"), np.ones((2, 2)), "z")

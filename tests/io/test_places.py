@@ -1,0 +1,108 @@
+"""Where files are written to, and several of them together."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from rayrelief.errors import FileError
+from rayrelief.io.atomic import atomic_write, together
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
+
+
+def write(path, text):
+    with atomic_write(path) as temporary:
+        temporary.write_text(text)
+
+
+def test_only_regular_files_are_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "out").symlink_to(tmp_path / "other" / "out")
+    (tmp_path / "device").symlink_to("/dev/null")
+    for name in ("pipe", "loop", "here/out", "device", "here", "loop/below"):
+        with pytest.raises(FileError):
+            write(tmp_path / name, "x")
+    with pytest.raises(FileError):
+        write("/dev/null", "x")
+    assert not (tmp_path / "other" / "out").exists()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(
+        ["pipe", "loop", "other", "here", "out", "device"]
+    )
+
+
+def test_a_folder_behind_a_link_is_used(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    write(tmp_path / "link" / "a.txt", "x")
+    assert (tmp_path / "real" / "a.txt").read_text() == "x"
+
+
+def test_a_batch_appears_at_once_or_not_at_all(tmp_path):
+    names = ("first", "second", "last")
+    for name in names:
+        write(tmp_path / name, "old")
+    with together():
+        for name in names:
+            write(tmp_path / name, "new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        names, "old"
+    )
+    with together() as batch:
+        for name in names:
+            write(tmp_path / name, "new")
+        batch.commit(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        names, "new"
+    )
+
+
+@pytest.mark.parametrize("moves", range(6))
+def test_a_kill_between_two_moves_never_mixes_two_batches(tmp_path, monkeypatch, moves):
+    names = ["first", "second", "last"]
+    for name in names:
+        write(tmp_path / name, "old")
+    done = []
+
+    def stop_after(function):
+        def move(*arguments, **options):
+            if len(done) == moves:
+                raise KeyboardInterrupt
+            done.append(function(*arguments, **options))
+
+        return move
+
+    def interrupted():
+        with together() as batch:
+            for name in names:
+                write(tmp_path / name, "new")
+            with monkeypatch.context() as patched:
+                patched.setattr(os, "replace", stop_after(os.replace))
+                patched.setattr(type(tmp_path), "unlink", stop_after(type(tmp_path).unlink))
+                batch.commit(tmp_path)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    found = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert set(found) <= set(names)
+    assert len(set(found.values())) <= 1
+    assert "last" not in found or set(found) == set(names)
+
+
+def test_leftovers_of_dead_processes_go_and_those_of_living_ones_stay(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    gone = tmp_path / f".rayrelief-{dead.pid}-0123456789ab.npy"
+    kept = tmp_path / f".rayrelief-{os.getppid()}-0123456789ab.npy"
+    for path in (gone, kept, tmp_path / ".rayrelief-notes"):
+        path.write_text("half")
+    with together() as batch:
+        write(tmp_path / "a", "x")
+        batch.commit(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {kept.name, ".rayrelief-notes", "a"}
