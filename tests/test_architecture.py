@@ -37,6 +37,8 @@ ORDER = [
     "jumps",
     "edge_maps",
     "surface",
+    "meshing",
+    "solid",
     "result",
     "integration",
     "evaluation",

@@ -160,9 +160,13 @@ def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
 
 def _surface(result: Integration, window: _Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
     """Mesh of the samples, and which of them (h, w) are its vertices, row by row."""
-    inside: BoolArray = result.mask[window.rows, window.columns]
     if window.stride == 1:
-        return result.mesh(), inside
+        mesh = result.mesh()
+        u, v = mesh.known_pixels().T
+        seen = np.zeros(result.depth.shape, dtype=np.bool_)
+        seen[v, u] = True
+        return mesh, seen[window.rows, window.columns]
+    inside: BoolArray = result.mask[window.rows, window.columns]
     points = window.samples(result.points())
     sides = [np.linalg.norm(np.diff(points, axis=axis), axis=-1).ravel() for axis in (0, 1)]
     cells = np.concatenate(sides)
