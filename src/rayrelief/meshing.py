@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import PixelGraph
@@ -23,26 +23,42 @@ LONGEST = 20.0  # pixel footprints: an edge across a jump is no surface then, wh
 MIN_PART = 25  # pixels, below which a part is a speck
 
 
-def clean_mesh(
-    problem: Problem, depth: FloatArray, cuts: tuple[BoolArray, BoolArray], min_part: int
-) -> Mesh:
-    """Mesh of a depth (H, W), cut right of pixels and below them, without what is no surface.
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Where a surface is cut.
 
-    Shreds beside the cuts and parts of fewer pixels than ``min_part`` are dropped. If no two pixels
+    Attributes
+    ----------
+    right, down
+        (H, W) between a pixel and the next, also where there is none.
+    torn
+        (H, W) pixels beside a jump, whether it is cut or not.
+    count
+        Pairs of pixels that a cut parts.
+    """
+
+    right: BoolArray
+    down: BoolArray
+    torn: BoolArray
+    count: int
+
+
+def clean_mesh(problem: Problem, depth: FloatArray, cuts: Cuts, min_part: int) -> Mesh:
+    """Mesh of a depth (H, W) with cuts, without what is no surface.
+
+    Shreds beside jumps and parts of fewer pixels than ``min_part`` are dropped. If no two pixels
     are joined all of them remain, as points.
     """
     inside = np.isfinite(depth)
     pixels = np.argwhere(inside)[:, ::-1].astype(np.int32)
     vertices = problem.view.points(depth)[inside]
-    faces = grid_faces(vertices, inside, *cuts, wraps=problem.view.wraps)
-    between = _cuts_between(inside, cuts, problem.view.wraps)
-    beside = _ends(between)[inside]
-    shred = shreds(vertices, faces, problem.normals[inside], beside)
+    faces = grid_faces(vertices, inside, cuts.right, cuts.down, wraps=problem.view.wraps)
+    shred = shreds(vertices, faces, problem.normals[inside], cuts.torn[inside])
     faces = faces[~shred]
     small, parts = specks(faces, len(vertices), min_part)
     used, faces = used_vertices(faces[~small], len(vertices))
     left_out = LeftOut(
-        cuts=sum(int(np.count_nonzero(each)) for each in between),
+        cuts=cuts.count,
         faces=int(np.count_nonzero(shred)),
         parts=parts,
         pixels=len(vertices) - len(used),
@@ -60,33 +76,37 @@ def find_cuts(
     cut: float = CUT,
     longest: float = math.inf,
     both: bool = True,
-) -> tuple[BoolArray, BoolArray]:
-    """Whether the surface is cut to the right of each pixel (H, W), and below it, by its jumps.
+) -> Cuts:
+    """Cut a surface at jumps of more than ``cut`` footprints.
 
-    Those are cuts that are larger than ``cut`` footprints and that the method found, from both
-    sides of an edge or from either, or that tear an edge to more than ``longest`` footprints. A
-    mesh has its edges between straight neighbours: where the method joins diagonal ones only it has
-    decided nothing there, and the size of the jump decides.
+    Those are cuts that the method found, from both sides of an edge or from either, or that tear an
+    edge to more than ``longest`` footprints. A mesh has its edges between straight neighbours:
+    where the method joins diagonal ones only it has decided nothing there, and the size of the jump
+    decides.
     """
     decided = solution.cuts
     if (1, 0) not in problem.graph.steps:
         problem, decided = problem.connected(4), None
     footprint = footprints(problem, depth)  # before the sizes: it takes more room
     graph, sizes = problem.graph, absolute_jumps(problem, depth)
-    cuts = []
+    torn, cuts, count = np.zeros(graph.size, dtype=np.bool_), [], 0
     for step in ((1, 0), (0, 1)):
         d = graph.steps.index(step)
-        least = narrower(graph, footprint, d)
-        large = np.maximum(*both_ways(graph, sizes, d)) > cut * least
+        least, exists = narrower(graph, footprint, d), graph.exists[d]
+        large = (np.maximum(*both_ways(graph, sizes, d)) > cut * least) & exists
+        torn |= large
+        torn[graph.neighbours[d, large]] = True
         if decided is not None:
             agreed = np.logical_and if both else np.logical_or
             found = agreed(*both_ways(graph, decided, d))
             if longest < math.inf:
                 found |= _lengths(problem, depth, d) > longest * least
             large &= found
-        apart = ~graph.exists[d]  # also where an impossible edge was left out
-        cuts.append(graph.scatter(apart | large, fill=True))
-    return cuts[0], cuts[1]
+        count += int(np.count_nonzero(large))
+        # Also where an impossible edge was left out.
+        cuts.append(graph.scatter(large | ~exists, fill=True))
+    right, down = cuts
+    return Cuts(right, down, graph.scatter(torn, fill=False), count)
 
 
 def absolute_jumps(problem: Problem, depth: FloatArray) -> FloatArray:
@@ -116,24 +136,3 @@ def _lengths(problem: Problem, depth: FloatArray, d: int) -> FloatArray:
         square += (np.take(here, graph.neighbours[d]) - here) ** 2
     lengths: FloatArray = np.sqrt(square, out=square)
     return lengths
-
-
-def _cuts_between(
-    inside: BoolArray, cuts: tuple[BoolArray, BoolArray], wraps: bool
-) -> tuple[BoolArray, BoolArray]:
-    """Of cuts (H, W) to the right and below those that have a surface on both sides."""
-    right = cuts[0] & inside & np.roll(inside, -1, axis=1)
-    down = cuts[1] & inside & np.roll(inside, -1, axis=0)
-    down[-1] = False
-    if not wraps:
-        right[:, -1] = False
-    return right, down
-
-
-def _ends(cuts: tuple[BoolArray, BoolArray]) -> BoolArray:
-    """Whether a pixel (H, W) is at either end of a cut."""
-    right, down = cuts
-    ends: npt.NDArray[np.bool_] = (
-        right | np.roll(right, 1, axis=1) | down | np.roll(down, 1, axis=0)
-    )
-    return ends

@@ -16,6 +16,8 @@ from rayrelief.mesh.closing import closed, without_pinches
 from rayrelief.mesh.units import Unit
 from rayrelief.surface import grid_faces
 
+# A rim may end in pixels of any depth: the deepest thousandth counts up to this part of the height.
+DEEPEST, BEYOND = 0.999, 0.1
 MOST_AROUND = 50  # pixels to each side among which the outside of a wall looks for the farthest
 
 
@@ -51,6 +53,7 @@ def solid_mesh(
         rough = width / float(np.ptp(vertices[:, 0]))
         back = Wall(vertices, _farthest_around(view, pixels, distance, base, rough), base)
     else:
+        vertices = _levelled(vertices, view.camera.central)
         back = Base(vertices, base, central=view.camera.central)
     scale = _scale(back, width)
     body, faces = closed(scale * vertices, back.at(scale), faces)
@@ -112,6 +115,19 @@ def _filled(depth: FloatArray, surface: Pixels) -> FloatArray:
     return np.where(wanted, depth[rows, columns], np.nan)
 
 
+def _levelled(vertices: FloatArray, central: bool) -> FloatArray:
+    """Vertices (V, 3), those that lie far below all others moved up along their rays."""
+    z = vertices[:, 2]
+    high, low = np.quantile(z, (1 - DEEPEST, DEEPEST))
+    level = np.minimum(z, low + BEYOND * (low - high))
+    levelled = vertices.copy()
+    if central:
+        levelled *= (level / z)[:, None]
+    else:
+        levelled[:, 2] = level
+    return levelled
+
+
 def _farthest_around(
     view: View, pixels: Pixels, distance: FloatArray, thickness: float, scale: float
 ) -> FloatArray:
@@ -138,7 +154,7 @@ def _scale(back: Back, width: float) -> float:
         x = np.concatenate((scale * back.vertices[:, 0], back.at(scale)[:, 0]))
         return float(np.ptp(x)) - width
 
-    most = width / float(np.ptp(back.vertices[:, 0]))
+    most = 1.001 * width / float(np.ptp(back.vertices[:, 0]))
     least = 1e-6 * most
     require(
         too_wide(least) < 0,

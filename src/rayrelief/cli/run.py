@@ -14,12 +14,20 @@ import typer
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.console import EXIT_FAILED, progress, say
-from rayrelief.cli.report import build_report, earlier_files, to_json
+from rayrelief.cli.mesh_options import MeshOptions
+from rayrelief.cli.report import (
+    build_report,
+    describe_mesh,
+    earlier_files,
+    mesh_summary,
+    to_json,
+)
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
+from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -39,6 +47,7 @@ def run_and_write(
     depth_formats: list[str],
     mesh_formats: list[str],
     as_json: bool,
+    mesh_options: MeshOptions | None = None,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     check_folder(out)
@@ -55,15 +64,17 @@ def run_and_write(
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     written = result_files(out, scene.camera, depth_formats, mesh_formats)
     began = time.perf_counter()
-    _write_files(result, truth, written)
+    mesh = _write_files(result, truth, written, mesh_options or MeshOptions())
     seconds["write"] = time.perf_counter() - began
     _say_what_is_left(out, written)
     report = build_report(scene, result, seconds, errors, [path.name for path in written])
+    report["mesh"] = None if mesh is None else describe_mesh(mesh)
     _write_text(out / REPORT, to_json(report))
     if as_json:
         typer.echo(to_json(report | {"files": [str(p) for p in written]}))
     else:
-        _print_summary(result, report, errors, written)
+        _print_summary(result, report, errors, mesh)
+        typer.echo("  written: " + ", ".join(str(p) for p in written))
     if result.status.outcome in NO_SURFACE:
         raise typer.Exit(EXIT_FAILED)
 
@@ -74,7 +85,7 @@ def files_memory(pixels: int, inside: int, method: Method) -> int:
 
 
 def _print_summary(
-    result: Integration, report: dict[str, Any], errors: DepthErrors | None, written: list[Path]
+    result: Integration, report: dict[str, Any], errors: DepthErrors | None, mesh: Mesh | None
 ) -> None:
     typer.echo(str(result))
     angle = report["mean_angle_degrees"]
@@ -82,7 +93,8 @@ def _print_summary(
         typer.echo(f"  angle to the input: {angle:.2f} degrees (mean)")
     if errors is not None:
         typer.echo(f"  against the ground truth: {errors}")
-    typer.echo("  written: " + ", ".join(str(p) for p in written))
+    if mesh is not None:
+        typer.echo(f"  mesh: {mesh_summary(mesh)}")
 
 
 def say_notes(scene: Scene, named: bool = False) -> None:
@@ -147,8 +159,13 @@ def result_files(
     return [out / name for name in (*depths, *meshes, "preview.png", rays, REPORT)]
 
 
-def _write_files(result: Integration, truth: FloatArray | None, files: list[Path]) -> None:
-    """Write all files of a result but the report, which tells how long this took."""
+def _write_files(
+    result: Integration, truth: FloatArray | None, files: list[Path], mesh_options: MeshOptions
+) -> Mesh | None:
+    """Write all files of a result but the report, which tells how long this took.
+
+    Returns the mesh, if one was written.
+    """
     from rayrelief.cameras.calibration import write_camera
     from rayrelief.io.depth import write_depth
     from rayrelief.io.meshes import write_mesh
@@ -159,12 +176,13 @@ def _write_files(result: Integration, truth: FloatArray | None, files: list[Path
         if path.stem == "depth":
             write_depth(path, result.depth, result.depth_kind)
         elif path.stem == "mesh":
-            mesh = result.mesh() if mesh is None else mesh
-            write_mesh(path, mesh)
+            mesh = mesh_options.mesh_of(result, truth) if mesh is None else mesh
+            write_mesh(path, mesh, quads=mesh_options.quads)
         elif path.stem == "preview":
             write_preview(path, result, truth=truth)
         elif path.name != REPORT:
             write_camera(path, result.camera)
+    return mesh
 
 
 def _say_what_is_left(out: Path, written: list[Path]) -> None:

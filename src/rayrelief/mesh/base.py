@@ -25,7 +25,7 @@ class LeftOut:
     cuts
         Pairs of neighbouring pixels between which it is cut: it jumps there, or is too steep.
     faces
-        Triangles beside a cut that contradict the normals: shreds of the other side.
+        Triangles beside a jump that contradict the normals: shreds of its other side.
     parts, pixels
         Parts that were too small, and the pixels without any face, those of these parts included.
     """
@@ -37,8 +37,8 @@ class LeftOut:
 
     def __str__(self) -> str:
         return (
-            f"cut between {self.cuts:,} pairs of pixels, {self.faces:,} shreds of faces beside "
-            f"cuts dropped, {self.pixels:,} pixels left without a face ({self.parts:,} small parts)"
+            f"cuts between pixels: {self.cuts:,}; left out: shreds beside jumps {self.faces:,}, "
+            f"small parts {self.parts:,}, pixels in all {self.pixels:,}"
         )
 
 

@@ -23,8 +23,10 @@ def farthest(points: FloatArray, vertices: FloatArray, faces: Faces, limit: floa
     low, high = vertices.min(axis=0) - limit, vertices.max(axis=0) + limit
     across, down = np.sort(np.argsort(low - high)[:2])
     plane = np.array((across, down))
-    cells = int(np.clip(math.isqrt(len(faces)), 1, MOST_CELLS))
-    size = (high - low)[plane].max() / cells
+    longest = float((high - low)[plane].max())
+    # Cells smaller than the limit would only hold the same faces again and again.
+    cells = int(np.clip(min(math.sqrt(len(faces)), longest / (2 * limit)), 1, MOST_CELLS))
+    size = longest / cells
     grid = plane, low[plane], size, cells
     starts = np.zeros(cells * cells + 1, dtype=np.int64)
     _visit_cells(vertices, faces, grid, limit, starts[1:], np.empty(0, dtype=np.int32))

@@ -23,12 +23,15 @@ def quads_of(mesh: Mesh) -> tuple[Quads, Faces]:
     around = np.ptp(u, axis=1) > 1  # from the last column to the first
     left = np.where(around, u.max(axis=1), u.min(axis=1))
     block = v.min(axis=1) * width + left
+    block[np.ptp(v, axis=1) != 1] = -1  # of vertices that were moved or joined
     order = np.argsort(block, kind="stable")
-    pairs = np.flatnonzero(block[order[1:]] == block[order[:-1]])
-    first, second = order[pairs], order[pairs + 1]
+    starts, counts = np.unique(block[order], return_index=True, return_counts=True)[1:]
+    starts = starts[(counts == 2) & (block[order[starts]] >= 0)]
+    first, second = mesh.faces[order[starts]], mesh.faces[order[starts + 1]]
+    joined = (first[:, :, None] == second[:, None]).sum(axis=(1, 2)) == 2
     alone = np.ones(len(block), dtype=np.bool_)
-    alone[first] = alone[second] = False
-    return _joined(mesh.faces[first], mesh.faces[second]), mesh.faces[alone]
+    alone[order[starts[joined]]] = alone[order[starts[joined] + 1]] = False
+    return _joined(first[joined], second[joined]), mesh.faces[alone]
 
 
 def _joined(first: Faces, second: Faces) -> Quads:
