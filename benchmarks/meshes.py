@@ -1,18 +1,11 @@
-"""Meshes that other programs like: needles, strips across jumps, bodies, fewer faces.
-
-RAYRELIEF_DATA=/path/to/data python -m benchmarks.meshes [PART ...]
-"""
+"""Meshes that other programs like: needles, strips across jumps, bodies, fewer faces."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import shlex
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -21,15 +14,12 @@ from benchmarks.calibration.edges import jump_images, renderers
 from benchmarks.diligent import data_folder, read_maps
 from benchmarks.report import (
     Check,
-    Report,
     Row,
     Table,
     UnavailableError,
     columns,
-    exit_code,
     progress,
 )
-from benchmarks.speed.environment import environment
 from rayrelief import Integration, Mesh, Scene, synthetic
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh.distance import farthest
@@ -228,24 +218,8 @@ def volume(mesh: Mesh) -> float:
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
 
 
-PARTS: dict[str, Callable[[], Table]] = {"maps": maps, "jumps": jumps, "bodies": bodies}
-
-
-def main(arguments: list[str]) -> int:
-    """Run parts; 1 if a limit is missed."""
-    known = argparse.ArgumentParser(prog="python -m benchmarks.meshes", description=__doc__)
-    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    known.add_argument("--output", type=Path, default=Path(__file__).with_name("results"))
-    chosen = known.parse_args(arguments)
-    if unknown := sorted(set(chosen.parts) - set(PARTS)):
-        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
-    command = shlex.join(["python", "-m", "benchmarks.meshes", *arguments])
-    report = Report({"command": command, **environment()})
-    for part in chosen.parts or PARTS:
-        with report.part(part):
-            report.add(PARTS[part]())
-    return report.finish(chosen.output, "-".join(["meshes", *chosen.parts]))
-
-
-if __name__ == "__main__":
-    sys.exit(exit_code(main, sys.argv[1:]))
+def tables() -> Iterator[Table]:
+    """Maps, jumps and bodies."""
+    yield maps()
+    yield jumps()
+    yield bodies()

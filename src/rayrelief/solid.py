@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -47,57 +48,38 @@ def solid_mesh(
     require(len(faces), "no four pixels of the surface are joined", "a surface", "Check the mask")
     pixels = np.argwhere(inside)[used][:, ::-1].astype(np.int32)
     vertices = vertices[used]
-    back: Back
+    back: Callable[[float], FloatArray]
     if view.kind == "distance":
-        distance = np.linalg.norm(vertices, axis=1)
         rough = width / float(np.ptp(vertices[:, 0]))
-        back = Wall(vertices, _farthest_around(view, pixels, distance, base, rough), base)
+        farthest = _farthest_around(view, pixels, np.linalg.norm(vertices, axis=1), base, rough)
+        back = partial(_wall, vertices, farthest, base)
     else:
         vertices = _levelled(vertices, view.camera.central)
-        back = Base(vertices, base, central=view.camera.central)
-    scale = _scale(back, width)
-    body, faces = closed(scale * vertices, back.at(scale), faces)
-    if isinstance(back, Base):
+        back = partial(_base, vertices, base, view.camera.central)
+    scale = _scale(vertices, back, width, base)
+    body, faces = closed(scale * vertices, back(scale), faces)
+    if view.kind != "distance":
         low, high = body.min(axis=0), body.max(axis=0)
         body -= (*(low + high)[:2] / 2, high[2])
     return Mesh(body, faces, pixels=np.concatenate((pixels, pixels)), unit=unit, solid=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Base:
-    """Flat back, so thick at the deepest of the vertices (V, 3)."""
-
-    vertices: FloatArray
-    thickness: float
-    central: bool
-
-    def at(self, scale: float) -> FloatArray:
-        """Points (V, 3) of the back, of vertices scaled by a factor."""
-        points = scale * self.vertices
-        deepest = points[:, 2].max() + self.thickness
-        if self.central:
-            points *= deepest / points[:, 2:]
-        else:
-            points[:, 2] = deepest
-        return points
+def _base(vertices: FloatArray, thickness: float, central: bool, scale: float) -> FloatArray:
+    """Flat back (V, 3) of vertices scaled by a factor, so thick behind the deepest of them."""
+    points = scale * vertices
+    deepest = points[:, 2].max() + thickness
+    if central:
+        points *= deepest / points[:, 2:]
+    else:
+        points[:, 2] = deepest
+    return points
 
 
-@dataclass(frozen=True, eq=False)
-class Wall:
-    """Back that is so much farther from the camera than the farthest (V,) around each vertex."""
-
-    vertices: FloatArray
-    farthest: FloatArray
-    thickness: float
-
-    def at(self, scale: float) -> FloatArray:
-        """Points (V, 3) of the back, of vertices scaled by a factor."""
-        distance = np.linalg.norm(self.vertices, axis=1)
-        factor: FloatArray = (scale * self.farthest + self.thickness) / distance
-        return self.vertices * factor[:, None]
-
-
-Back = Base | Wall
+def _wall(vertices: FloatArray, farthest: FloatArray, thickness: float, scale: float) -> FloatArray:
+    """Back (V, 3) of scaled vertices, so thick behind the farthest (V,) around each of them."""
+    distance: FloatArray = np.linalg.norm(vertices, axis=1)
+    factor: FloatArray = (scale * farthest + thickness) / distance
+    return vertices * factor[:, None]
 
 
 def _filled(depth: FloatArray, surface: Pixels) -> FloatArray:
@@ -146,19 +128,21 @@ def _farthest_around(
     return largest[pixels[:, 1], pixels[:, 0]]
 
 
-def _scale(back: Back, width: float) -> float:
+def _scale(
+    vertices: FloatArray, back: Callable[[float], FloatArray], width: float, base: float
+) -> float:
     """Factor of the vertices with which their body is so wide."""
     from scipy.optimize import brentq
 
     def too_wide(scale: float) -> float:
-        x = np.concatenate((scale * back.vertices[:, 0], back.at(scale)[:, 0]))
+        x = np.concatenate((scale * vertices[:, 0], back(scale)[:, 0]))
         return float(np.ptp(x)) - width
 
-    most = 1.001 * width / float(np.ptp(back.vertices[:, 0]))
+    most = 1.001 * width / float(np.ptp(vertices[:, 0]))
     least = 1e-6 * most
     require(
         too_wide(least) < 0,
-        f"a width of {width:g} with a base of {back.thickness:g}",
+        f"a width of {width:g} with a base of {base:g}",
         "a base much thinner than the body is wide",
         "Make the body wider, or its base thinner",
     )

@@ -23,13 +23,7 @@ DEFAULT_WIDTH = "100mm"
 COLOURS = ("normals", "depth", "error")
 
 
-class UnitName(StrEnum):
-    """Unit of lengths in files."""
-
-    MM = "mm"
-    CM = "cm"
-    M = "m"
-    IN = "in"
+UnitName = StrEnum("UnitName", {name: name for name in METRES})  # type: ignore[misc]
 
 
 class FaceKind(StrEnum):
@@ -113,10 +107,9 @@ class MeshOptions:
 
     def known_unit(self) -> Unit | None:
         """Unit of the mesh; None where nobody knows how large it is."""
-        known: dict[str, Unit] = {str(name): name for name in METRES}
-        if self.unit is not None:
-            return known[self.unit]
-        return "mm" if self.solid or self.width else None
+        if self.unit is None:
+            return "mm" if self.solid or self.width else None
+        return next(name for name in METRES if name == self.unit)
 
     def lengths(self) -> tuple[float | None, float, float | None]:
         """Width, base and largest error in the unit of the mesh; None where there is none."""

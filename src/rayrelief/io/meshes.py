@@ -121,6 +121,7 @@ def _visual(texture: Texture) -> Any:
     except ModuleNotFoundError as error:
         raise InputError(
             "a picture in a .glb file needs the package Pillow, which is not installed",
+            expected="rayrelief with its extra mesh",
             remedy='Install it: python -m pip install "pillow>=10", or write .ply',
         ) from error
     material = PBRMaterial(

@@ -14,7 +14,7 @@ from rayrelief.mesh.base import Faces
 from rayrelief.mesh.normals import face_normal
 
 # Degrees between a face and the normals of its pixels. Of the faces that join the two sides of a
-# true jump 19 out of 20 differ by more (python -m benchmarks.meshes), of others few but at creases.
+# true jump 19 out of 20 differ by more (python -m benchmarks meshes), of others few but at creases.
 SHRED = 20.0
 NOISE = 3.0  # of noisy normals: so many times as much as half of all faces
 

@@ -11,7 +11,7 @@ from rayrelief.checks import require
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.mesh.base import Faces, Mesh
-from rayrelief.mesh.borders import is_closed, is_oriented
+from rayrelief.mesh.borders import border, is_closed, is_oriented
 from rayrelief.mesh.distance import farthest
 from rayrelief.mesh.normals import vertex_normals
 
@@ -28,18 +28,21 @@ def simplify(mesh: Mesh, max_error: float) -> Mesh:
         "Leave out the simplification",
     )
     collapse = _library()
-    check = is_closed if is_closed(mesh.faces, len(mesh.vertices)) else is_oriented
-    vertices, faces = mesh.vertices, mesh.faces
+    # A border is made of corners: the library would round them off.
+    open_border = len(border(mesh.faces, len(mesh.vertices))) > 0
+    check = is_oriented if open_border else is_closed
+    vertices, faces = mesh.vertices.copy(), mesh.faces.copy()  # the library wants to be let write
     for part in PARTS:
         while part * len(faces) >= FEWEST:
-            fewer = collapse(vertices, faces, target_count=int(part * len(faces)))
+            count = int(part * len(faces))
+            fewer = collapse(vertices, faces, target_count=count, preserve_border=open_border)
             found: tuple[FloatArray, Faces] = fewer[0], fewer[1].astype(np.int32)
             if len(found[1]) >= len(faces) or not check(found[1], len(found[0])):
                 break
             if not _is_close(mesh, *found, max_error):
                 break
             vertices, faces = found
-    if faces is mesh.faces:
+    if len(faces) == len(mesh.faces):
         return mesh
     nearest = _nearest(mesh.vertices, vertices)
     return replace(
@@ -76,6 +79,7 @@ def _library() -> Any:
     except ModuleNotFoundError as error:
         raise InputError(
             "fewer faces need the package fast-simplification, which is not installed",
-            remedy='Install it: python -m pip install "fast-simplification>=0.1.9"',
+            expected="rayrelief with its extra mesh",
+            remedy='Install it: python -m pip install "fast-simplification>=0.2"',
         ) from error
     return collapse

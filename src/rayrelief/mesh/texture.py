@@ -10,14 +10,16 @@ import numpy.typing as npt
 
 from rayrelief.errors import InputError
 
-SAME_SHAPE = 0.02  # relative: by so much the sides of a scaled picture may be rounded
-
 Picture = npt.NDArray[np.uint8]
+
+SAME_SHAPE = 0.02  # relative: by so much the sides of a scaled picture may be rounded
 
 
 @dataclass(frozen=True, eq=False)
 class Texture:
     """A picture, and where each vertex is in it.
+
+    All of the picture belongs to the surface, also where no vertex is.
 
     Attributes
     ----------
