@@ -103,3 +103,11 @@ def run_at_truth(scene):
     return rayrelief.integrate(
         scene.normals, scene.camera, mask=scene.mask, start=scene.depth, method=Told()
     )
+
+
+@pytest.mark.data
+def test_the_cat_has_no_needles(data_root):
+    result = run(rayrelief.read_scene(data_root / "diligent" / "cat"), rayrelief.RayPlane())
+    assert spread(result.points()[result.mask]) > FARTHEST
+    assert spread(result.mesh().vertices) < 1
+    assert len(result.mesh().faces) > 0.99 * len(whole_mesh(result).faces)

@@ -54,7 +54,8 @@ def run_and_write(
     say_notes(scene)
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
-        afterwards = files_memory(pixels, inside, method)
+        solid = mesh_options is not None and mesh_options.solid
+        afterwards = files_memory(pixels, inside, method, solid)
         check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
@@ -79,9 +80,10 @@ def run_and_write(
         raise typer.Exit(EXIT_FAILED)
 
 
-def files_memory(pixels: int, inside: int, method: Method) -> int:
+def files_memory(pixels: int, inside: int, method: Method, solid: bool = False) -> int:
     """Bytes at the peak of mesh, preview, angle and files, measured as those of ``estimate``."""
-    return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method)) * inside
+    more = 200 if solid else 0
+    return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method) + more) * inside
 
 
 def _print_summary(
