@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks import meshes
 from benchmarks.diligent import object_names
 from benchmarks.report import Report, Table, exit_code
 from benchmarks.speed import cameras, cold_start, maps, scaling, solvers, systems
@@ -23,6 +24,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Table]]] = {
     "solvers": lambda chosen: solvers.tables(),
     "cold_start": lambda chosen: cold_start.tables(),
     "cameras": lambda chosen: cameras.tables(),
+    "meshes": lambda chosen: meshes.tables(),
 }
 RESULTS = Path(__file__).with_name("results")
 

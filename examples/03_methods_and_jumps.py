@@ -50,6 +50,6 @@ weights = np.nan_to_num(result.weights.smallest(), nan=0.5)
 cv2.imwrite(str(out / "weights.png"), np.rint(510 * weights.clip(0, 0.5)).astype(np.uint8))
 print(f"look at {out / 'weights.png'}: dark lines are where the surface was cut open")
 
-# A mesh has no triangles across jumps; min_jump is in pixels, and infinity closes every cut.
-print(f"cut at jumps: {result.mesh()}, closed: {result.mesh(min_jump=np.inf)}")
+# A mesh has no triangles across jumps; cut is in pixels, and infinity closes every cut.
+print(f"cut at jumps: {result.mesh()}, closed: {result.mesh(cut=np.inf)}")
 rayrelief.write_mesh(out / "ray_plane.ply", result.mesh())

@@ -38,6 +38,8 @@ ORDER = [
     "edge_maps",
     "surface",
     "plausibility",
+    "meshing",
+    "solid",
     "result",
     "integration",
     "evaluation",

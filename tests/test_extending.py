@@ -46,7 +46,7 @@ def test_a_method_that_finds_segments(page):
         normals = page.scene.normals[result.segments == side]
         assert np.ptp(normals, axis=0).max() < 1e-6
     # The mesh is cut where the method says so, and the ridge is no jump.
-    assert len(result.mesh(min_jump=0.0).faces) < len(result.mesh().faces)
+    assert len(result.mesh(cut=0.0).faces) < len(result.mesh().faces)
 
 
 def test_a_law(page):

@@ -373,7 +373,7 @@ def test_no_face_crosses_a_step(connectivity, camera):
     assert len(np.unique(plateau)) >= 4
     if truth is not None:
         assert set(truth) <= set(np.unique(plateau))
-    assert len(result.mesh(min_jump=1e9).faces) == 2 * 39 * 47, "without cuts the sheet is whole"
+    assert len(result.mesh(cut=1e9).faces) == 2 * 39 * 47, "without cuts the sheet is whole"
 
 
 def test_no_face_crosses_a_step_at_the_rim_of_the_rays():

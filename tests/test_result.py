@@ -103,15 +103,15 @@ def test_cuts_are_where_the_activation_is_above_one_half(step):
     assert active.any()
 
 
-@pytest.mark.parametrize("min_jump", [-1.0, float("nan")])
-def test_a_rule_of_cuts_that_makes_no_sense_is_refused(step, min_jump):
-    with pytest.raises(InputError, match="min_jump"):
-        step.mesh(min_jump=min_jump)
+@pytest.mark.parametrize("cut", [-1.0, float("nan")])
+def test_a_rule_of_cuts_that_makes_no_sense_is_refused(step, cut):
+    with pytest.raises(InputError, match="cut"):
+        step.mesh(cut=cut)
 
 
 def test_a_mesh_is_made_once_for_each_rule(step):
     assert step.mesh() is step.mesh()
-    assert step.mesh(min_jump=3.0) is not step.mesh()
+    assert step.mesh(cut=3.0) is not step.mesh()
 
 
 def test_a_plane_has_no_jumps():

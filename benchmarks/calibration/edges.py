@@ -110,7 +110,7 @@ def edges_of(render: Renderer, input_of: Input, size: tuple[int, int] = SIZE) ->
     scene = render(*size)
     normals = input_of(render, scene)
     mask = scene.mask & np.isfinite(normals).all(axis=-1)
-    true_jumps = _jump_images(render, size)
+    true_jumps = jump_images(render, size)
     equations, x = _equations(scene, normals, mask)
     parts = [
         Edges(
@@ -147,7 +147,7 @@ def _rows(
 
 
 @cache
-def _jump_images(render: Renderer, size: tuple[int, int]) -> list[FloatArray]:
+def jump_images(render: Renderer, size: tuple[int, int]) -> list[FloatArray]:
     """Jump (H, W) of the true surface across the edges of each row; NaN without an edge.
 
     Intervals of finer pixels hide smaller jumps: of all fine edges along an edge, the largest jump.

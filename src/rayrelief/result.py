@@ -9,20 +9,32 @@ from typing import TypeVar
 import numpy as np
 
 from rayrelief.cameras.base import Camera
+from rayrelief.checks import Rule, is_count
 from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
 from rayrelief.errors import InputError, Status
-from rayrelief.graph import PixelGraph
 from rayrelief.jumps import both_ways, jump_sizes, relative_jumps
 from rayrelief.mesh import Mesh
+from rayrelief.mesh.units import Unit
+from rayrelief.meshing import (
+    CUT,
+    LONGEST,
+    MIN_PART,
+    absolute_jumps,
+    clean_mesh,
+    find_cuts,
+    footprints,
+    narrower,
+)
 from rayrelief.methods.base import Iteration, Method, Solution, Support
 from rayrelief.preprocess import PreprocessReport
 from rayrelief.problem import Problem
 from rayrelief.surface import grid_mesh, mean_angle
 
 _Found = TypeVar("_Found")
-MIN_JUMP = 2.0  # pixel footprints, from which on a jump is a cut of the mesh
+_CUT = Rule(lambda cut: cut >= 0, "a number >= 0, in pixel footprints", f"Leave it out for {CUT:g}")
+_MIN_PART = Rule(is_count, "a number of pixels from 1 on", f"Leave it out for {MIN_PART}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +67,9 @@ class Integration:
     preprocessing: PreprocessReport
     _problem: Problem = field(repr=False)
     _solution: Solution = field(repr=False)
-    _meshes: dict[tuple[float, bool], Mesh] = field(default_factory=dict, init=False, repr=False)
+    _meshes: dict[tuple[float, int, bool], Mesh] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def mask(self) -> BoolArray:
@@ -81,41 +95,78 @@ class Integration:
     def normals(self) -> FloatArray:
         """Unit normals (H, W, 3) of the surface, not averaged across jumps; NaN without a face."""
         image = np.full((*self.depth.shape, 3), np.nan)
-        image[self.mask] = self.mesh().normals
+        cuts = find_cuts(self._problem, self._solution, self.depth)
+        wraps = self._problem.view.wraps
+        mesh = grid_mesh(self.points(), self.mask, cuts.right, cuts.down, wraps=wraps)
+        image[self.mask] = mesh.normals
         return image
 
     def mean_angle(self) -> float:
         """Mean angle in degrees between the surface and the input: needs no ground truth."""
         return mean_angle(self.normals(), self._problem.normals)
 
-    def mesh(self, *, min_jump: float = MIN_JUMP, both: bool = True) -> Mesh:
+    def mesh(self, *, cut: float = CUT, min_part: int = MIN_PART, both: bool = True) -> Mesh:
         """Triangles between neighbouring pixels, none of them across a jump; cached.
+
+        Also left out are faces beside a jump that contradict the normals, and parts that are
+        specks; ``left_out`` of the mesh counts all of it.
 
         Parameters
         ----------
-        min_jump
-            The surface is cut at discontinuities that the method found and that are larger than
-            this many pixel footprints, detected ...
+        cut
+            The surface is cut at jumps of more than so many pixel footprints that the method found
+            from both sides of an edge, or across which an edge is longer than 20 of them;
+            ``numpy.inf`` for no cut.
+        min_part
+            Parts of fewer pixels are dropped, except the largest.
         both
-            ... from both sides of an edge; False cuts if either side detects it, which leaves fewer
-            strips across jumps and more holes.
+            False cuts if either side of an edge detects a discontinuity, which leaves fewer strips
+            across jumps and more holes.
         """
-        if not min_jump >= 0:
-            raise InputError(
-                f"min_jump is {min_jump!r}",
-                expected="a number >= 0, in pixel footprints",
-                remedy=f"Leave it out for {MIN_JUMP:g}",
-            )
-        rule = min_jump, both
+        _CUT.check("cut", cut)
+        _MIN_PART.check("min_part", min_part)
+        rule = cut, min_part, both
         if rule not in self._meshes:
-            right, down = self._cuts(*rule)
-            wraps = self._problem.view.wraps
-            mesh = grid_mesh(self.points(), self.mask, right, down, wraps=wraps)
-            for array in (mesh.vertices, mesh.faces, mesh.normals):
+            problem, depth = self._problem, self.depth
+            cuts = find_cuts(problem, self._solution, depth, cut=cut, longest=LONGEST, both=both)
+            mesh = clean_mesh(problem, depth, cuts, min_part)
+            for array in (mesh.vertices, mesh.faces, mesh.normals, mesh.pixels):
                 if array is not None:
                     array.flags.writeable = False  # others get the same one
             self._meshes[rule] = mesh
         return self._meshes[rule]
+
+    def solid(
+        self,
+        *,
+        width: float = 100.0,
+        base: float = 3.0,
+        unit: Unit = "mm",
+        cut: float = CUT,
+        min_part: int = MIN_PART,
+    ) -> Mesh:
+        """Watertight body to be printed: the surface, closed along the rays; files have it face up.
+
+        It ends at a flat base behind the surface or, where the camera sees further than 80 degrees
+        off its axis, at the outside of a wall around it. Jumps become walls along the rays,
+        pixels that are no part of the clean mesh get the depth of the nearest one that is, and a
+        thousandth of the pixels cannot make the body deeper by more than a tenth.
+
+        Parameters
+        ----------
+        width
+            Of the body, from left to right.
+        base
+            Thickness of the base below the deepest point, or of the wall.
+        unit
+            What both are measured in, and the vertices of the mesh.
+        cut, min_part
+            As for ``mesh``.
+        """
+        from rayrelief.solid import solid_mesh
+
+        surface = self.mesh(cut=cut, min_part=min_part).known_pixels()
+        return solid_mesh(self._problem.view, self.depth, surface, width, base, unit, min_part)
 
     def active_jumps(self) -> FloatArray:
         """Jump (H, W) from each pixel to the next to its right or below, in the unit of depth.
@@ -123,13 +174,13 @@ class Integration:
         The largest if there are several; 0 where the surface is continuous, NaN outside.
         """
         graph, cuts = self._problem.graph, self._solution.cuts
-        footprint = self._footprint(self._problem) if cuts is None else np.empty(0)
-        sizes = self._sizes(self._problem)
+        footprint = footprints(self._problem, self.depth) if cuts is None else np.empty(0)
+        sizes = absolute_jumps(self._problem, self.depth)
         largest = np.zeros(graph.size)
         for d in range(0, len(sizes), 2):
             size = np.maximum(*both_ways(graph, sizes, d))
             if cuts is None:
-                marked = size > MIN_JUMP * _narrower(graph, footprint, d)
+                marked = size > CUT * narrower(graph, footprint, d)
             else:
                 marked = np.logical_or(*both_ways(graph, cuts, d))
             np.maximum(largest, size, out=largest, where=marked & graph.exists[d])
@@ -193,39 +244,6 @@ class Integration:
             )
         return values
 
-    def _sizes(self, problem: Problem) -> FloatArray:
-        """Size of the jump across every directed edge (D, N) of a problem on the same pixels."""
-        sizes: FloatArray = jump_sizes(problem, problem.unknown(self.depth))
-        np.abs(sizes, out=sizes)
-        return sizes
-
-    def _footprint(self, problem: Problem) -> FloatArray:
-        """Side of each pixel on the surface, (N,) at the nodes of a problem on the same pixels."""
-        return problem.graph.gather(problem.view.footprint(self.depth))
-
-    def _cuts(self, min_jump: float, both: bool) -> tuple[BoolArray, BoolArray]:
-        """Whether the surface is cut to the right of each pixel, and below it.
-
-        A mesh has its edges between straight neighbours: where the method joins diagonal ones only
-        it has decided nothing there, and the size of the jump decides.
-        """
-        problem, decided = self._problem, self._solution.cuts
-        if (1, 0) not in problem.graph.steps:
-            problem, decided = problem.connected(4), None
-        footprint = self._footprint(problem)  # before the sizes: it takes more room
-        graph, sizes, exists = problem.graph, self._sizes(problem), problem.graph.exists
-        cuts = []
-        for step in ((1, 0), (0, 1)):
-            d = graph.steps.index(step)
-            size = np.maximum(*both_ways(graph, sizes, d))
-            large = size > min_jump * _narrower(graph, footprint, d)
-            if decided is not None:
-                agreed = np.logical_and if both else np.logical_or
-                large &= agreed(*both_ways(graph, decided, d))
-            apart = ~exists[d]  # also where an impossible edge was left out
-            cuts.append(graph.scatter(apart | large, fill=True))
-        return cuts[0], cuts[1]
-
     def __repr__(self) -> str:
         height, width = self.depth.shape
         low, high = np.nanmin(self.depth), np.nanmax(self.depth)
@@ -241,9 +259,3 @@ class Integration:
                 f"  status: {self.status}",
             )
         )
-
-
-def _narrower(graph: PixelGraph, footprint: FloatArray, d: int) -> FloatArray:
-    """Of footprints (N,) the smaller one of each edge in a direction."""
-    there: FloatArray = np.take(footprint, graph.neighbours[d])
-    return np.minimum(footprint, there, out=there)

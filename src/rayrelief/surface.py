@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.edge_equations import dot
 from rayrelief.mesh import Mesh
-
-Faces = npt.NDArray[np.int32]
+from rayrelief.mesh.base import Faces
+from rayrelief.mesh.normals import vertex_normals
 
 VECTORS_AT_A_TIME = 1 << 13  # vectors compared at a time: they stay in the cache
 
@@ -49,6 +47,19 @@ def grid_mesh(
         Whether the right neighbour of the last column is the first.
     """
     vertices = points[inside]
+    faces = grid_faces(vertices, inside, cut_right, cut_down, wraps=wraps)
+    return Mesh(vertices, faces, vertex_normals(vertices, faces))
+
+
+def grid_faces(
+    vertices: FloatArray,
+    inside: BoolArray,
+    cut_right: BoolArray,
+    cut_down: BoolArray,
+    *,
+    wraps: bool = False,
+) -> Faces:
+    """Faces (F, 3) of ``grid_mesh`` between the vertices (V, 3) of the pixels inside."""
     index = np.full(inside.shape, -1, dtype=np.int32)
     index[inside] = np.arange(len(vertices), dtype=np.int32)
     height, width = inside.shape
@@ -61,14 +72,7 @@ def grid_mesh(
     for what, triangle in _ORDER:
         start, end = end, end + counts[what]
         _put_triangles(index, held, what, _CORNERS[triangle], faces[start:end])
-    return Mesh(vertices, faces, vertex_normals(vertices, faces))
-
-
-def vertex_normals(vertices: FloatArray, faces: Faces) -> FloatArray:
-    """Unit normals (V, 3), the area-weighted mean of the faces around; NaN without any face."""
-    normals = np.zeros(vertices.shape)
-    _average_normals(vertices, faces, normals)
-    return normals
+    return faces
 
 
 def mean_angle(first: FloatArray, second: FloatArray) -> float:
@@ -131,33 +135,3 @@ def _put_triangles(index: Any, held: Any, what: int, corners: Any, faces: Any) -
                         column = 0
                     faces[count, i] = index[v + corners[i] // 2, column]
                 count += 1
-
-
-@njit(cache=True, error_model="numpy")
-def _average_normals(vertices: Any, faces: Any, normals: Any) -> None:
-    """Add up the cross products of all faces (twice their areas long) and normalise the sums."""
-    for f in range(len(faces)):
-        i, j, k = faces[f]
-        x1, y1, z1 = (
-            vertices[j, 0] - vertices[i, 0],
-            vertices[j, 1] - vertices[i, 1],
-            vertices[j, 2] - vertices[i, 2],
-        )
-        x2, y2, z2 = (
-            vertices[k, 0] - vertices[i, 0],
-            vertices[k, 1] - vertices[i, 1],
-            vertices[k, 2] - vertices[i, 2],
-        )
-        x, y, z = y1 * z2 - z1 * y2, z1 * x2 - x1 * z2, x1 * y2 - y1 * x2
-        for vertex in (i, j, k):
-            normals[vertex, 0] += x
-            normals[vertex, 1] += y
-            normals[vertex, 2] += z
-    for n in normals:
-        length = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
-        if length > 0.0:
-            n[0] /= length
-            n[1] /= length
-            n[2] /= length
-        else:
-            n[:] = np.nan

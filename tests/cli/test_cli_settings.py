@@ -13,6 +13,7 @@ import pytest
 
 from rayrelief.cameras.calibration import KOrder
 from rayrelief.cli.app import complete_verb
+from rayrelief.cli.mesh_options import MeshOptions
 from rayrelief.cli.options import ConventionName, Input, KOrderName
 from rayrelief.cli.settings import all_settings, build_method
 from rayrelief.conventions import AXIS_SIGNS
@@ -82,7 +83,7 @@ def test_every_plain_setting_of_a_recipe_is_an_option(verb, method):
 def test_both_verbs_have_the_same_options_of_input_and_method():
     integrate, evaluate = (options_of(verb) for verb in VERBS)
     own = {"path", "out", "depth_format", "mesh_format", "dry_run"}
-    assert integrate.keys() - evaluate.keys() == own
+    assert integrate.keys() - evaluate.keys() == own | {each.name for each in fields(MeshOptions)}
     assert evaluate.keys() - integrate.keys() == {"paths"}
     shared = integrate.keys() & evaluate.keys()
     assert shared > {"method", "published", *all_settings(), *(each.name for each in fields(Input))}
@@ -146,7 +147,7 @@ class Flat:
 
     Attributes
     ----------
-    height, width
+    height, span
         How large it is.
     mood
         How ``flat`` it is,
@@ -159,7 +160,7 @@ class Flat:
     """
 
     height: int = 3
-    width: int | None = None
+    span: int | None = None
     mood: Literal["calm", "quiet"] = "calm"
     weather: Weather = field(default_factory=Weather)
     inner: Any = None
@@ -180,7 +181,7 @@ def test_a_recipe_in_the_table_is_a_method_with_its_options(run, verb):
     _, shown = shown.split("Settings of flat:")
     for option, words in {
         "--height": "How large it is. [default: 3]",
-        "--width": "How large it is.",
+        "--span": "How large it is.",
         "--mood": "How flat it is, in a word. [default: calm]",
         "--rain": "How much it rains. [default: 0.5]",
     }.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,3 +113,70 @@ def test_refusals_leave_no_file(tmp_path):
     with pytest.raises(InputError, match="not finite"):
         write_mesh(tmp_path / "m.ply", holes)
     assert list(tmp_path.iterdir()) == []
+
+
+PICTURE = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 128, 0]]], np.uint8)
+
+
+def coloured_square():
+    mesh = square()
+    pixels = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.int32)
+    return replace(mesh, pixels=pixels).coloured(PICTURE, (2, 2))
+
+
+@pytest.mark.parametrize("suffix", [".ply", ".obj", ".glb"])
+def test_colours_come_back(tmp_path, suffix):
+    write_mesh(tmp_path / f"m{suffix}", coloured_square())
+    read = trimesh.load(tmp_path / f"m{suffix}", process=False, force="mesh", maintain_order=True)
+    visual = read.visual.to_color() if suffix == ".glb" else read.visual
+    signs = OPENGL if suffix == ".glb" else 1.0
+    colours = {
+        tuple(vertex): tuple(colour[:3])
+        for vertex, colour in zip(
+            (read.vertices * signs).tolist(), visual.vertex_colors.tolist(), strict=True
+        )
+    }
+    expected = zip(square().vertices.tolist(), PICTURE.reshape(-1, 3).tolist(), strict=True)
+    assert colours == {tuple(vertex): tuple(colour) for vertex, colour in expected}
+
+
+def test_glb_holds_the_whole_picture_upright(tmp_path):
+    larger = PICTURE.repeat(8, axis=0).repeat(8, axis=1)
+    mesh = coloured_square()
+    write_mesh(tmp_path / "m.glb", mesh.coloured(larger, (2, 2)))
+    read = trimesh.load(tmp_path / "m.glb", force="mesh")
+    np.testing.assert_array_equal(
+        np.asarray(read.visual.material.baseColorTexture)[..., :3], larger
+    )
+    # trimesh counts from the lower left corner: rows further down the image have a smaller v.
+    down = read.visual.uv[:, 1] - read.vertices[:, 1] / 2
+    np.testing.assert_allclose(down, down[0], atol=1e-6)
+
+
+def test_glb_is_in_metres_if_the_unit_is_known(tmp_path):
+    write_mesh(tmp_path / "m.glb", replace(square(), unit="mm"))
+    read = trimesh.load(tmp_path / "m.glb", force="mesh")
+    np.testing.assert_allclose(read.extents, np.ptp(square().vertices, axis=0) / 1000, rtol=1e-6)
+    write_mesh(tmp_path / "m.ply", replace(square(), unit="mm"))
+    np.testing.assert_array_equal(trimesh.load(tmp_path / "m.ply").extents, [1, 1, 0.75])
+
+
+def test_points_that_had_faces_keep_their_normals(tmp_path):
+    mesh = replace(coloured_square(), faces=square().faces[:0])
+    write_mesh(tmp_path / "m.ply", mesh)
+    names = (tmp_path / "m.ply").read_bytes().split(b"end_header")[0]
+    assert b"property float nx" in names
+    assert b"element face" not in names
+    read = trimesh.load(tmp_path / "m.ply")
+    np.testing.assert_array_equal(read.vertices, mesh.vertices)
+    np.testing.assert_array_equal(read.colors[:, :3], PICTURE.reshape(-1, 3))
+
+
+def test_quads_are_one_face_for_two_triangles(tmp_path):
+    write_mesh(tmp_path / "m.obj", coloured_square(), quads=True)
+    (face,) = [x for x in (tmp_path / "m.obj").read_text().splitlines() if x.startswith("f ")]
+    ring = [int(corner.split("/")[0]) for corner in face.split()[1:]]
+    start = ring.index(1)
+    assert ring[start:] + ring[:start] == [1, 3, 4, 2], "counter-clockwise seen from the camera"
+    with pytest.raises(FileError, match=r"\.obj"):
+        write_mesh(tmp_path / "m.ply", coloured_square(), quads=True)

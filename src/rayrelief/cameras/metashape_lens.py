@@ -10,10 +10,8 @@ What the plane is tells a frame camera from the fisheyes.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,11 +19,9 @@ from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.distortion_inverse import Distorted
 from rayrelief.cameras.fisheye import Equidistant, Equisolid
 from rayrelief.cameras.intrinsics import IntrinsicCamera
-from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cameras.lens import PERSPECTIVE, LensCamera
 from rayrelief.conventions import FloatArray
 
-# Only the planes of these cameras are used, which have nothing to do with pixels.
-PERSPECTIVE = Pinhole(1, 1, 0, 0)
 EQUIDISTANT = Equidistant(1, 1, 0, 0)
 EQUISOLID = Equisolid(1, 1, 0, 0)
 
@@ -75,11 +71,8 @@ class GrowingDecentring(LensDistortion):
 
 
 @dataclass(frozen=True)
-class MetashapeLens(IntrinsicCamera):
+class MetashapeLens(LensCamera):
     """Camera with Metashape's lens, whatever plane it distorts.
-
-    Directions beyond the fold, where the image would turn back, are not seen, and pixels that no
-    direction within it reaches have no ray.
 
     Attributes
     ----------
@@ -100,13 +93,6 @@ class MetashapeLens(IntrinsicCamera):
     p3: float = 0.0
     p4: float = 0.0
 
-    iterative: ClassVar[bool] = True
-
-    @property
-    @abstractmethod
-    def ideal(self) -> IntrinsicCamera:
-        """Camera whose plane the lens distorts."""
-
     @cached_property
     def distortion(self) -> GrowingDecentring:
         """The lens distortion on the plane."""
@@ -116,13 +102,10 @@ class MetashapeLens(IntrinsicCamera):
             growth=(self.p3, self.p4),
         )
 
-    def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Directions (n, 3) of points (n,) of the distorted plane; NaN where there is none."""
-        return self.ideal.from_plane(*self.distortion.undistort(x, y))
-
-    def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points (n,) of the distorted plane of points (n, 3); NaN where not seen."""
-        return self.distortion.distort_seen(*self.ideal.to_plane(points))
+    @property
+    def stages(self) -> tuple[GrowingDecentring]:
+        """The distortion."""
+        return (self.distortion,)
 
 
 @dataclass(frozen=True)

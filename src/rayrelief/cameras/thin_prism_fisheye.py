@@ -8,19 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.fisheye import Equidistant
-from rayrelief.conventions import FloatArray
+from rayrelief.cameras.lens import LensCamera
 
 
 @dataclass(frozen=True)
-class ThinPrismFisheye(Equidistant):
+class EquidistantLens(LensCamera, Equidistant):
+    """Equidistant fisheye whose plane a lens distorts; focal lengths in pixels per radian."""
+
+    @cached_property
+    def ideal(self) -> Equidistant:
+        """Fisheye whose plane the lens distorts."""
+        return Equidistant(1, 1, 0, 0, widest=self.widest)
+
+
+@dataclass(frozen=True)
+class ThinPrismFisheye(EquidistantLens):
     """COLMAP's THIN_PRISM_FISHEYE; focal lengths in pixels per radian.
 
-    Radial, tangential and thin prism terms add up. Directions beyond the fold, where the image
-    would turn back, are not seen, and pixels that no direction within it reaches have no ray.
+    Radial, tangential and thin prism terms add up.
 
     Attributes
     ----------
@@ -41,32 +49,22 @@ class ThinPrismFisheye(Equidistant):
     s1: float = 0.0
     s2: float = 0.0
 
-    iterative: ClassVar[bool] = True
-
     @cached_property
-    def distortion(self) -> LensDistortion:
-        """The lens distortion on the plane of angles."""
-        return LensDistortion(
+    def stages(self) -> tuple[LensDistortion]:
+        """All terms at once."""
+        whole = LensDistortion(
             numerator=(self.k1, self.k2, self.k3, self.k4),
             tangential=(self.p1, self.p2),
             prism=(self.s1, 0.0, self.s2, 0.0),
         )
-
-    def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Unit directions (n, 3) of points (n,) of the distorted plane; NaN where there is none."""
-        return super().from_plane(*self.distortion.undistort(x, y))
-
-    def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points (n,) of the distorted plane of points (n, 3); NaN past the fold."""
-        return self.distortion.distort_seen(*super().to_plane(points))
+        return (whole,)
 
 
 @dataclass(frozen=True)
-class RadTanThinPrismFisheye(Equidistant):
+class RadTanThinPrismFisheye(EquidistantLens):
     """COLMAP's RAD_TAN_THIN_PRISM_FISHEYE, Project Aria's Fisheye624; pixels per radian.
 
-    Radial terms come first; tangential and thin prism terms distort what they lead to. Directions
-    beyond a fold are not seen, and pixels that no direction within it reaches have no ray.
+    Radial terms come first; tangential and thin prism terms distort what they lead to.
 
     Attributes
     ----------
@@ -91,25 +89,12 @@ class RadTanThinPrismFisheye(Equidistant):
     s2: float = 0.0
     s3: float = 0.0
 
-    iterative: ClassVar[bool] = True
-
     @cached_property
-    def radial(self) -> LensDistortion:
-        """The radial terms on the plane of angles."""
-        coefficients = (self.k0, self.k1, self.k2, self.k3, self.k4, self.k5)
-        return LensDistortion(numerator=coefficients)
-
-    @cached_property
-    def decentring(self) -> LensDistortion:
-        """What tangential and thin prism terms do to the radially distorted plane."""
-        return LensDistortion(
-            tangential=(self.p1, self.p0), prism=(self.s0, self.s1, self.s2, self.s3)
+    def stages(self) -> tuple[LensDistortion, LensDistortion]:
+        """Radial terms, then tangential and thin prism terms on the plane that they lead to."""
+        radial = (self.k0, self.k1, self.k2, self.k3, self.k4, self.k5)
+        prism = (self.s0, self.s1, self.s2, self.s3)
+        return (
+            LensDistortion(numerator=radial),
+            LensDistortion(tangential=(self.p1, self.p0), prism=prism),
         )
-
-    def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Unit directions (n, 3) of points (n,) of the distorted plane; NaN where there is none."""
-        return super().from_plane(*self.radial.undistort(*self.decentring.undistort(x, y)))
-
-    def to_plane(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points (n,) of the distorted plane of points (n, 3); NaN past a fold."""
-        return self.decentring.distort_seen(*self.radial.distort_seen(*super().to_plane(points)))

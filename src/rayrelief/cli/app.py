@@ -41,10 +41,12 @@ class Verbs(TyperGroup):
 
 def complete_verb(name: str) -> Any:
     """Verb with all options of input and method."""
+    from rayrelief.cli.mesh_options import MeshOptions
     from rayrelief.cli.settings import parameters
 
     verb = VERBS_WITH_METHOD[name]
-    options = signature(Input, eval_str=True).parameters.values()
+    holders = [Input, MeshOptions] if verb is integrate else [Input]
+    options = [p for each in holders for p in signature(each, eval_str=True).parameters.values()]
     more = parameters(several=verb is evaluate)
     single = typer.Typer(**PLAIN)
     single.command(cls=Verb)(spelled_out(verb, [*options, *more]))

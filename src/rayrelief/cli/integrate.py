@@ -37,20 +37,23 @@ def integrate(
     with plain_errors():
         from rayrelief.cli.dry_run import dry_run as estimate
         from rayrelief.cli.inputs import check_not_replaced, scene_files
+        from rayrelief.cli.mesh_options import MeshOptions
         from rayrelief.cli.run import formats, result_files, run_and_write
         from rayrelief.cli.settings import build_method
 
         depth_formats = formats(depth_format, DEPTH_FORMATS, "--depth-format")
         mesh_formats = formats(mesh_format, MESH_FORMATS, "--mesh-format")
+        meshing = MeshOptions.taken_from(chosen, mesh_formats)
         source = options.Input.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
         scene = source.scene(path)
         results = result_files(out, scene.camera, depth_formats, mesh_formats)
-        check_not_replaced(scene_files(path, source.camera_text(), source.mask), results)
+        photos = [meshing.photo] if meshing.photo is not None else []
+        files = scene_files(path, source.camera_text(), source.mask)
+        check_not_replaced([*files, *photos], results)
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         if dry_run:
             estimate(scene, method, out, **how)
         else:
-            run_and_write(
-                scene, method, out, depth_formats=depth_formats, mesh_formats=mesh_formats, **how
-            )
+            how |= {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
+            run_and_write(scene, method, out, mesh_options=meshing, **how)

@@ -16,6 +16,7 @@ import numpy as np
 import rayrelief
 from rayrelief.cameras.base import Camera
 from rayrelief.evaluation.metrics import DepthErrors
+from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
@@ -67,6 +68,29 @@ def build_report(
             "opencv": cv2.__version__,  # four distributions install it
         },
     }
+
+
+def describe_mesh(mesh: Mesh) -> dict[str, Any]:
+    """Size of a mesh, its unit, and what was left out of it."""
+    return {
+        "vertices": len(mesh.vertices),
+        "faces": len(mesh.faces),
+        "size": np.ptp(mesh.vertices, axis=0).tolist(),
+        "unit": mesh.unit,
+        "solid": mesh.solid,
+        "left_out": None if mesh.left_out is None else asdict(mesh.left_out),
+    }
+
+
+def mesh_summary(mesh: Mesh) -> str:
+    """The same in one line."""
+    parts = [f"{len(mesh.faces):,} faces" if len(mesh.faces) else f"{len(mesh.vertices):,} points"]
+    if mesh.unit is not None:
+        sides = " x ".join(f"{side:.4g}" for side in np.ptp(mesh.vertices, axis=0))
+        parts.append(f"{'a solid of ' if mesh.solid else ''}{sides} {mesh.unit}")
+    if mesh.left_out is not None:
+        parts.append(str(mesh.left_out))
+    return "; ".join(parts)
 
 
 def earlier_files(path: Path) -> list[str]:

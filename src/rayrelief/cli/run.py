@@ -15,7 +15,14 @@ import typer
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.console import EXIT_FAILED, progress, say, show
-from rayrelief.cli.report import build_report, earlier_files, to_json
+from rayrelief.cli.mesh_options import MeshOptions
+from rayrelief.cli.report import (
+    build_report,
+    describe_mesh,
+    earlier_files,
+    mesh_summary,
+    to_json,
+)
 from rayrelief.cli.signals import postponed
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
@@ -23,6 +30,7 @@ from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.io.atomic import atomic_write, target_of, together
+from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -42,6 +50,7 @@ def run_and_write(
     depth_formats: list[str],
     mesh_formats: list[str],
     as_json: bool,
+    mesh_options: MeshOptions | None = None,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     written = result_files(out, scene.camera, depth_formats, mesh_formats)
@@ -49,7 +58,8 @@ def run_and_write(
     say_notes(scene)
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
-        afterwards = files_memory(pixels, inside, method)
+        solid = mesh_options is not None and mesh_options.solid
+        afterwards = files_memory(pixels, inside, method, solid)
         check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
@@ -59,28 +69,31 @@ def run_and_write(
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     began = time.perf_counter()
     with together() as batch:  # files of two runs must not lie beside each other
-        written = _write_files(result, truth, written)
+        written, mesh = _write_files(result, truth, written, mesh_options or MeshOptions())
         seconds["write"] = time.perf_counter() - began
         _say_what_is_left(out, written)
         report = build_report(scene, result, seconds, errors, [path.name for path in written])
+        report["mesh"] = None if mesh is None else describe_mesh(mesh)
         _write_text(out / REPORT, to_json(report))
         with postponed():
             batch.commit(out)
     if as_json:
         show(to_json(report | {"files": [str(p) for p in written]}))
     else:
-        _print_summary(result, report, errors, written)
+        _print_summary(result, report, errors, mesh)
+        show("  written: " + ", ".join(str(p) for p in written))
     if result.status.outcome in NO_SURFACE:
         raise typer.Exit(EXIT_FAILED)
 
 
-def files_memory(pixels: int, inside: int, method: Method) -> int:
+def files_memory(pixels: int, inside: int, method: Method, solid: bool = False) -> int:
     """Bytes at the peak of mesh, preview, angle and files, measured as those of ``estimate``."""
-    return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method)) * inside
+    more = 200 if solid else 0
+    return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method) + more) * inside
 
 
 def _print_summary(
-    result: Integration, report: dict[str, Any], errors: DepthErrors | None, written: list[Path]
+    result: Integration, report: dict[str, Any], errors: DepthErrors | None, mesh: Mesh | None
 ) -> None:
     show(str(result))
     angle = report["mean_angle_degrees"]
@@ -88,7 +101,8 @@ def _print_summary(
         show(f"  angle to the input: {angle:.2f} degrees (mean)")
     if errors is not None:
         show(f"  against the ground truth: {errors}")
-    show("  written: " + ", ".join(str(p) for p in written))
+    if mesh is not None:
+        show(f"  mesh: {mesh_summary(mesh)}")
 
 
 def say_notes(scene: Scene, named: bool = False) -> None:
@@ -170,35 +184,35 @@ def result_files(
     return [out / name for name in (*depths, *meshes, "preview.png", rays, REPORT)]
 
 
-def _write_files(result: Integration, truth: FloatArray | None, files: list[Path]) -> list[Path]:
+def _write_files(
+    result: Integration, truth: FloatArray | None, files: list[Path], mesh_options: MeshOptions
+) -> tuple[list[Path], Mesh | None]:
     """Write all files of a result but the report, which tells how long this took.
 
-    Returns the files that there are: a surface that is none must not cost its report.
+    Returns the files that there are, and their mesh: a surface that is none must not cost its
+    report.
     """
-    written = []
-    for path in files:
-        try:
-            _write_file(result, truth, path)
-            written.append(path)
-        except InputError as error:
-            say(f"warning: {path} is not written: {error}")
-    return written
-
-
-def _write_file(result: Integration, truth: FloatArray | None, path: Path) -> None:
     from rayrelief.cameras.calibration import write_camera
     from rayrelief.io.depth import write_depth
     from rayrelief.io.meshes import write_mesh
     from rayrelief.viewer.preview import write_preview
 
-    if path.stem == "depth":
-        write_depth(path, result.depth, result.depth_kind)
-    elif path.stem == "mesh":
-        write_mesh(path, result.mesh())
-    elif path.stem == "preview":
-        write_preview(path, result, truth=truth)
-    elif path.name != REPORT:
-        write_camera(path, result.camera)
+    written, mesh = [], None
+    for path in files:
+        try:
+            if path.stem == "depth":
+                write_depth(path, result.depth, result.depth_kind)
+            elif path.stem == "mesh":
+                mesh = mesh_options.mesh_of(result, truth) if mesh is None else mesh
+                write_mesh(path, mesh, quads=mesh_options.quads)
+            elif path.stem == "preview":
+                write_preview(path, result, truth=truth)
+            elif path.name != REPORT:
+                write_camera(path, result.camera)
+            written.append(path)
+        except InputError as error:
+            say(f"warning: {path} is not written: {error}")
+    return written, mesh
 
 
 def _say_what_is_left(out: Path, written: list[Path]) -> None:

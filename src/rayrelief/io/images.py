@@ -101,6 +101,20 @@ def _declared_by_jpeg(data: bytes) -> tuple[int, int]:
     raise ValueError("the size of the image is missing")
 
 
+def read_picture(path: Path) -> npt.NDArray[np.uint8]:
+    """Photo (H, W, 3) as 8-bit RGB, from any image but one of floats."""
+    image = read_image(path)
+    if image.dtype not in (np.uint8, np.uint16):
+        raise FileError(
+            f"{path} holds {image.dtype}",
+            expected="a photo of 8 or 16 bits",
+            remedy="Save it as PNG or JPEG",
+        )
+    levels = (image >> 8 if image.dtype == np.uint16 else image).astype(np.uint8)
+    colours = levels.reshape(*levels.shape[:2], -1)
+    return colours[..., :3] if colours.shape[2] >= 3 else np.repeat(colours[..., :1], 3, axis=2)
+
+
 def encode_png(image: npt.NDArray[Any]) -> bytes:
     """Bytes of a PNG file with an 8- or 16-bit image (H, W), (H, W, 3) or (H, W, 4), RGB order."""
     import cv2

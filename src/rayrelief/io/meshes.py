@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rayrelief.conventions import from_opencv
+from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.sources import as_path
 from rayrelief.mesh import Mesh
+from rayrelief.mesh.base import Faces
+from rayrelief.mesh.quads import quads_of
+from rayrelief.mesh.seams import without_seam
+from rayrelief.mesh.texture import Texture
+from rayrelief.mesh.units import METRES
 
 SUFFIXES = (".ply", ".obj", ".glb", ".stl")
 NEED_FACES = (".glb", ".stl")
 BLOCK = 1 << 16  # vertices or faces written at a time
 
 
-def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh, *, quads: bool = False) -> None:
     """Write a mesh in the OpenCV camera frame; a .glb file is in the OpenGL frame of glTF.
 
-    glTF prescribes y up and z towards the viewer, so y and z change sign there and the surface is
-    upright in viewers. The other formats prescribe no axes and keep x right, y down, z forward. All
-    formats store 32-bit floats or the equivalent text, and all but .stl store vertex normals.
+    glTF prescribes y up, z towards the viewer and metres, so y and z change sign there, the surface
+    is upright in viewers, and a mesh whose unit is known is scaled. The other formats prescribe
+    nothing and keep unit and axes: x right, y down, z forward; but a solid has its face up in all
+    of them: x right, y up, z away from its base. All formats store 32-bit floats or the equivalent
+    text, and all but .stl store vertex normals and colours: .glb the whole picture.
 
     Parameters
     ----------
@@ -33,16 +41,29 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
         The suffix chooses the format: .ply (binary), .obj, .glb or .stl (binary).
     mesh
         A mesh without faces is written as points to .ply and .obj, and refused for the others.
+    quads
+        Join the two triangles between four pixels to one face, in .obj.
     """
     path = as_path(path)
     suffix = path.suffix.lower()
     check_mesh(path, suffix, mesh)
+    if quads and suffix != ".obj":  # readers of binary .ply expect faces of one kind
+        raise FileError(
+            f"{path} cannot store quads",
+            expected="the suffix .obj",
+            remedy="Choose it, or triangles",
+        )
+    frame = "opengl" if suffix == ".glb" or mesh.solid else "opencv"
     if suffix in (".ply", ".obj"):
-        write = _write_ply if suffix == ".ply" else _write_obj
+        polygons = quads_of(mesh) if quads else (mesh.faces,)
         with atomic_write(path) as temporary:
-            write(temporary, mesh)
+            if suffix == ".ply":
+                _write_ply(temporary, _turned(mesh, frame))
+            else:
+                _write_obj(temporary, _turned(mesh, frame), polygons)
         return
-    frame = "opengl" if suffix == ".glb" else "opencv"
+    if suffix == ".glb" and mesh.unit is not None:
+        mesh = mesh.scaled(METRES[mesh.unit], "m")
     data = to_trimesh(mesh, frame).export(file_type=suffix[1:])
     with atomic_write(path) as temporary:
         temporary.write_bytes(data)
@@ -86,11 +107,43 @@ def to_trimesh(mesh: Mesh, convention: str) -> Any:
     """Turn a mesh (or its points alone) into an object of trimesh, in the axes of a convention."""
     import trimesh
 
-    vertices = from_opencv(mesh.vertices, convention)
+    if mesh.texture is not None and len(mesh.faces):
+        mesh = without_seam(mesh)
+    turned = _turned(mesh, convention)
     if len(mesh.faces) == 0:
-        return trimesh.PointCloud(vertices)
+        return trimesh.PointCloud(turned.vertices)
+    visual = None if mesh.texture is None else _visual(mesh.texture)
+    return trimesh.Trimesh(
+        turned.vertices, mesh.faces, vertex_normals=turned.normals, visual=visual, process=False
+    )
+
+
+def _visual(texture: Texture) -> Any:
+    """Texture as trimesh knows it: a matt material with the picture inside."""
+    from trimesh.visual import TextureVisuals
+    from trimesh.visual.material import PBRMaterial
+
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "a picture in a .glb file needs the package Pillow, which is not installed",
+            expected="rayrelief with its extra mesh",
+            remedy='Install it: python -m pip install "pillow>=10", or write .ply',
+        ) from error
+    material = PBRMaterial(
+        baseColorTexture=Image.fromarray(texture.picture), metallicFactor=0.0, roughnessFactor=1.0
+    )
+    places = np.stack((texture.places[:, 0], 1 - texture.places[:, 1]), axis=1)  # counted upwards
+    return TextureVisuals(uv=places, material=material)
+
+
+def _turned(mesh: Mesh, convention: str) -> Mesh:
+    """Mesh with vertices and normals in the axes of a convention."""
+    if convention == "opencv":
+        return mesh  # itself: a copy takes as much memory again
     normals = None if mesh.normals is None else from_opencv(mesh.normals, convention)
-    return trimesh.Trimesh(vertices, mesh.faces, vertex_normals=normals, process=False)
+    return replace(mesh, vertices=from_opencv(mesh.vertices, convention), normals=normals)
 
 
 def _write_ply(path: Path, mesh: Mesh) -> None:
@@ -99,45 +152,61 @@ def _write_ply(path: Path, mesh: Mesh) -> None:
     A megapixel with normals takes a tenth of the time that trimesh's exporter takes (0.05 to 0.54 s
     on one core), and no memory to speak of (trimesh: 230 MB).
     """
-    vectors, names = [mesh.vertices], ["x", "y", "z"]
-    if mesh.normals is not None and len(mesh.faces):  # points alone have none
-        vectors, names = [mesh.vertices, mesh.normals], [*names, "nx", "ny", "nz"]
+    columns: list[tuple[str, str, str, Any]] = [("float", "x y z", "<f4", mesh.vertices)]
+    if (normals := _normals(mesh)) is not None:
+        columns.append(("float", "nx ny nz", "<f4", normals))
+    if mesh.texture is not None:
+        columns.append(("uchar", "red green blue", "u1", mesh.texture.colours()))
     header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(mesh.vertices)}"]
-    header += [f"property float {name}" for name in names]
+    header += [f"property {kind} {name}" for kind, names, *_ in columns for name in names.split()]
     if len(mesh.faces):
         header += [f"element face {len(mesh.faces)}", "property list uchar int vertex_indices"]
     with path.open("wb") as file:
         file.write("\n".join((*header, "end_header", "")).encode("ascii"))
         for rows in _blocks(len(mesh.vertices)):
-            block = np.hstack([vector[rows] for vector in vectors])
-            file.write(block.astype("<f4").tobytes())
+            block = np.empty(
+                len(mesh.vertices[rows]), [(names, t, 3) for _, names, t, _ in columns]
+            )
+            for _, names, _, values in columns:
+                block[names] = values[rows]
+            file.write(block.tobytes())
         for rows in _blocks(len(mesh.faces)):
             triangles = np.empty(len(mesh.faces[rows]), [("corners", "u1"), ("index", "<i4", 3)])
             triangles["corners"], triangles["index"] = 3, mesh.faces[rows]
             file.write(triangles.tobytes())
 
 
-def _write_obj(path: Path, mesh: Mesh) -> None:
+def _write_obj(path: Path, mesh: Mesh, polygons: Iterable[Faces]) -> None:
     """Write Wavefront OBJ, a block at a time; its numbers are those of 32-bit floats.
 
     A megapixel with normals takes four fifths of the time that trimesh's exporter takes (7.4 to
     9.4 s on one core), and 20 MB (trimesh: 680 MB). That one also keeps eight digits after the
-    point, however small the unit.
+    point, however small the unit. Colours follow the coordinates, as most programs read them.
     """
-    vectors = {"v": mesh.vertices}
-    corners = "f %d %d %d\n"
-    if mesh.normals is not None and len(mesh.faces):  # points alone have none
-        vectors["vn"] = mesh.normals
-        corners = "f %d//%d %d//%d %d//%d\n"
+    normals = _normals(mesh)
+    vectors: dict[str, list[Any]] = {"v": [mesh.vertices]}
+    if mesh.texture is not None:
+        vectors["v"].append(mesh.texture.colours() / np.float32(255))
+    if normals is not None:
+        vectors["vn"] = [normals]
     with path.open("w", encoding="ascii", newline="\n") as file:
-        for name, rows in vectors.items():
-            line = f"{name} %.9g %.9g %.9g\n"
-            for block in _blocks(len(rows)):
-                file.writelines(line % tuple(row) for row in rows[block].astype("<f4").tolist())
-        repeat = corners.count("%d") // 3
-        for block in _blocks(len(mesh.faces)):
-            numbers = np.repeat(mesh.faces[block].astype(np.int64) + 1, repeat, axis=1)
-            file.writelines(corners % tuple(row) for row in numbers.tolist())
+        for name, columns in vectors.items():
+            line = name + 3 * len(columns) * " %.9g" + "\n"
+            for rows in _blocks(len(mesh.vertices)):
+                block = np.hstack([values[rows] for values in columns]).astype("<f4").tolist()
+                file.writelines(line % tuple(row) for row in block)
+        corner = " %d" if normals is None else " %d//%d"
+        for each in polygons:
+            line = "f" + each.shape[1] * corner + "\n"
+            for rows in _blocks(len(each)):
+                numbers = np.repeat(each[rows].astype(np.int64) + 1, corner.count("%"), axis=1)
+                file.writelines(line % tuple(row) for row in numbers.tolist())
+
+
+def _normals(mesh: Mesh) -> FloatArray | None:
+    """Normals of the vertices, where there are any: points that never had a face have none."""
+    known = mesh.normals is not None and not np.isnan(mesh.normals).all()
+    return mesh.normals if known else None
 
 
 def _blocks(length: int) -> Iterator[slice]:

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rayrelief.conventions import BoolArray, FloatArray, from_opencv
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
-from rayrelief.evaluation.metrics import error_map
 from rayrelief.io.images import write_png
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.surface import grid_mesh
+from rayrelief.viewer.colours import depth_scale, error_of, error_scale, paint_normals
 from rayrelief.viewer.rasterise import YAW_DEGREES, normals_of, oblique_view, shade
 from rayrelief.viewer.sheet import (
-    PAPER,
     ColourScale,
     Image,
     Panel,
@@ -141,12 +140,7 @@ class _Window:
 
 
 def _normal_panel(result: Integration, window: _Window) -> Panel:
-    """The input in the usual colours: x right red, y up green, z towards the camera blue."""
-    normals = from_opencv(window.samples(result.input_normals), "opengl")
-    level: FloatArray = 127.5 * (np.nan_to_num(normals) + 1.0)
-    picture = level.round().astype(np.uint8)
-    picture[np.isnan(normals[..., 0])] = PAPER
-    return Panel("normals, the input", picture)
+    return Panel("normals, the input", paint_normals(window.samples(result.input_normals)))
 
 
 def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
@@ -160,9 +154,13 @@ def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
 
 def _surface(result: Integration, window: _Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
     """Mesh of the samples, and which of them (h, w) are its vertices, row by row."""
-    inside: BoolArray = result.mask[window.rows, window.columns]
     if window.stride == 1:
-        return result.mesh(), inside
+        mesh = result.mesh()
+        u, v = mesh.known_pixels().T
+        seen = np.zeros(result.depth.shape, dtype=np.bool_)
+        seen[v, u] = True
+        return mesh, seen[window.rows, window.columns]
+    inside: BoolArray = result.mask[window.rows, window.columns]
     points = window.samples(result.points())
     sides = [np.linalg.norm(np.diff(points, axis=axis), axis=-1).ravel() for axis in (0, 1)]
     cells = np.concatenate(sides)
@@ -188,8 +186,7 @@ def _clay(brightness: FloatArray) -> Image:
 
 
 def _depth_panel(result: Integration, window: _Window) -> Panel:
-    low, high = np.percentile(result.depth[result.mask], (1, 99))
-    scale = ColourScale(colour_table("viridis"), float(low), float(high), ("near", "far"))
+    scale = depth_scale(result)
     picture = scale.paint(window.samples(result.depth))
     return Panel(f"depth, {result.depth_kind}", picture, scale)
 
@@ -205,13 +202,13 @@ def _jump_panel(jumps: FloatArray) -> Panel:
 
 def _error_panel(result: Integration, truth: FloatArray, window: _Window) -> Panel:
     """Error in the unit of the depth beside it: the truth is aligned with the depth."""
-    central = result.camera.central
-    error = error_map(truth, result.depth, "scale" if central else "shift")
-    both = np.isfinite(error)
-    scale = ColourScale(colour_table("magma", 255, 0), 0.0, float(np.percentile(error[both], 99)))
+    error = error_of(result, truth)
+    both, scale = np.isfinite(error), error_scale(error)
     depth = result.depth[both]
     # Without a centre the depth has no zero to be measured from.
-    whole, of = (depth.mean(), "depth") if central else (np.ptp(depth), "depth's range")
+    whole, of = (
+        (depth.mean(), "depth") if result.camera.central else (np.ptp(depth), "depth's range")
+    )
     mean = error[both].mean()
     share = f", {100 * mean / whole:.2g} % of the {of}" if whole else ""
     return Panel(f"error: mean {mean:.2g}{share}", scale.paint(window.samples(error)), scale)

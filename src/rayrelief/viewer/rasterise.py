@@ -10,7 +10,7 @@ from numba import njit
 
 from rayrelief.conventions import FloatArray
 from rayrelief.mesh import Mesh
-from rayrelief.surface import vertex_normals
+from rayrelief.mesh.normals import vertex_normals
 
 YAW_DEGREES = 25.0  # around the vertical axis; a positive angle looks from the right
 SAMPLES = 2  # per side of a pixel, for smooth outlines

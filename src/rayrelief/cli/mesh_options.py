@@ -1,0 +1,162 @@
+"""Options of the mesh that a run writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
+from rayrelief.io.meshes import NEED_FACES
+from rayrelief.mesh import Mesh
+from rayrelief.mesh.texture import Picture
+from rayrelief.mesh.units import METRES, Unit, in_unit
+from rayrelief.meshing import CUT, MIN_PART
+from rayrelief.result import Integration
+
+DEFAULT_WIDTH = "100mm"
+COLOURS = ("normals", "depth", "error")
+
+
+UnitName = StrEnum("UnitName", {name: name for name in METRES})  # type: ignore[misc]
+
+
+class FaceKind(StrEnum):
+    """What a mesh consists of."""
+
+    TRIANGLES = "triangles"
+    QUADS = "quads"
+    NONE = "none"
+
+
+# Formats that cannot store them.
+UNABLE = {
+    FaceKind.TRIANGLES: (),
+    FaceKind.QUADS: (".ply", *NEED_FACES),
+    FaceKind.NONE: NEED_FACES,
+}
+
+
+def _option(help_text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help_text, rich_help_panel="Mesh", **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshOptions:
+    """How a result becomes a mesh."""
+
+    cut: Annotated[float, _option("Jumps of more pixels than these are cut.", min=0)] = CUT
+    min_part: Annotated[int, _option("Parts of fewer pixels are left out.", min=1)] = MIN_PART
+    faces: Annotated[
+        FaceKind, _option("Triangles, quads (obj), or none: points with normals (ply, obj).")
+    ] = FaceKind.TRIANGLES
+    colour: Annotated[
+        str | None,
+        _option("A photo of the same view, or what to colour.", metavar="normals|depth|error|FILE"),
+    ] = None
+    max_error: Annotated[
+        str | None,
+        _option("Fewer faces, nowhere farther off than this length, such as 0.1mm."),
+    ] = None
+    width: Annotated[
+        str | None,
+        _option(f"Size from left to right, such as 100mm; a solid without it has {DEFAULT_WIDTH}."),
+    ] = None
+    unit: Annotated[
+        UnitName | None,
+        _option("Unit of the mesh: what --width is written in [mm], or what the depth is in."),
+    ] = None
+    solid: Annotated[
+        bool, _option("Close the surface to a body for printing, face up.", "--solid")
+    ] = False
+    base: Annotated[str, _option("Thickness of a solid's base, or of its wall in a panorama.")] = (
+        "3mm"
+    )
+
+    @classmethod
+    def taken_from(cls, chosen: dict[str, Any], formats: list[str]) -> MeshOptions:
+        """Take the options of the mesh out of those of a verb; BadParameter if they do not fit."""
+        options = cls(**{field.name: chosen.pop(field.name) for field in fields(cls)})
+        others = [each for each in formats if f".{each}" in UNABLE[options.faces]]
+        if others:
+            raise typer.BadParameter(
+                f"--faces {options.faces} cannot be stored in {others[0]} files"
+            )
+        if options.faces is FaceKind.NONE and (options.solid or options.max_error):
+            raise typer.BadParameter("--faces none goes with neither --solid nor --max-error")
+        try:
+            options.lengths()
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
+        return options
+
+    @property
+    def photo(self) -> Path | None:
+        """File with the colours, if they come from one."""
+        return None if self.colour is None or self.colour in COLOURS else Path(self.colour)
+
+    @property
+    def quads(self) -> bool:
+        """Whether pairs of triangles are written as one face."""
+        return self.faces is FaceKind.QUADS
+
+    def known_unit(self) -> Unit | None:
+        """Unit of the mesh; None where nobody knows how large it is."""
+        if self.unit is None:
+            return "mm" if self.solid or self.width else None
+        return next(name for name in METRES if name == self.unit)
+
+    def lengths(self) -> tuple[float | None, float, float | None]:
+        """Width, base and largest error in the unit of the mesh; None where there is none."""
+        unit = self.known_unit()
+        text = self.width or (DEFAULT_WIDTH if self.solid else None)
+        width = None if text is None else in_unit(text, unit)
+        base = in_unit(self.base, unit or "mm")
+        return width, base, None if self.max_error is None else in_unit(self.max_error, unit)
+
+    def mesh_of(self, result: Integration, truth: FloatArray | None) -> Mesh:
+        """Mesh of a result as these options want it."""
+        width, base, max_error = self.lengths()
+        unit = self.known_unit()
+        rule: dict[str, Any] = {"cut": self.cut, "min_part": self.min_part}
+        mesh = result.mesh(**rule)
+        if self.solid and width is not None and unit is not None:
+            left_out = mesh.left_out
+            mesh = result.solid(width=width, base=base, unit=unit, **rule)
+            mesh = replace(mesh, left_out=left_out)
+        elif width is not None:
+            mesh = mesh.scaled(width / float(np.ptp(mesh.vertices[:, 0])), unit)
+        else:
+            mesh = replace(mesh, unit=unit)
+        if max_error is not None:
+            mesh = mesh.simplified(max_error)
+        if self.colour is not None:
+            mesh = mesh.coloured(self._picture(result, truth), (result.depth.shape))
+        if self.faces is FaceKind.NONE:
+            mesh = replace(mesh, faces=mesh.faces[:0])
+        return mesh
+
+    def _picture(self, result: Integration, truth: FloatArray | None) -> Picture:
+        """Picture (h, w, 3) of the colours."""
+        from rayrelief.io.images import read_picture
+        from rayrelief.viewer import colours
+
+        if self.photo is not None:
+            return read_picture(self.photo)
+        if self.colour == "normals":
+            return colours.paint_normals(result.input_normals)
+        if self.colour == "depth":
+            return colours.depth_scale(result).paint(result.depth)
+        if truth is None:
+            raise InputError(
+                "--colour error without a ground truth",
+                expected="a folder with a depth_gt file of the same kind of depth",
+                remedy="Use --colour depth or --colour normals",
+            )
+        error = colours.error_of(result, truth)
+        return colours.error_scale(error).paint(error)

@@ -1,0 +1,85 @@
+"""Fewer faces, within a distance that is measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rayrelief.checks import require
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
+from rayrelief.mesh.base import Faces, Mesh
+from rayrelief.mesh.borders import border, is_closed, is_oriented
+from rayrelief.mesh.distance import farthest
+from rayrelief.mesh.normals import vertex_normals
+
+PARTS = (0.25, 0.5, 0.75, 0.9)  # of the faces that are left: each is tried until it is too few
+FEWEST = 4
+
+
+def simplify(mesh: Mesh, max_error: float) -> Mesh:
+    """Mesh with fewer faces, nowhere farther from the given one than an error in its unit."""
+    require(
+        max_error > 0,
+        f"max_error is {max_error}",
+        "a length above 0",
+        "Leave out the simplification",
+    )
+    collapse = _library()
+    # A border is made of corners: the library would round them off.
+    open_border = len(border(mesh.faces, len(mesh.vertices))) > 0
+    check = is_oriented if open_border else is_closed
+    vertices, faces = mesh.vertices.copy(), mesh.faces.copy()  # the library wants to be let write
+    for part in PARTS:
+        while part * len(faces) >= FEWEST:
+            count = int(part * len(faces))
+            fewer = collapse(vertices, faces, target_count=count, preserve_border=open_border)
+            found: tuple[FloatArray, Faces] = fewer[0], fewer[1].astype(np.int32)
+            if len(found[1]) >= len(faces) or not check(found[1], len(found[0])):
+                break
+            if not _is_close(mesh, *found, max_error):
+                break
+            vertices, faces = found
+    if len(faces) == len(mesh.faces):
+        return mesh
+    nearest = _nearest(mesh.vertices, vertices)
+    return replace(
+        mesh,
+        vertices=vertices,
+        faces=faces,
+        normals=None if mesh.normals is None else vertex_normals(vertices, faces),
+        pixels=None if mesh.pixels is None else mesh.pixels[nearest],
+        texture=None if mesh.texture is None else mesh.texture.at(nearest),
+    )
+
+
+def _is_close(mesh: Mesh, vertices: FloatArray, faces: Faces, max_error: float) -> bool:
+    """Whether two surfaces are nowhere farther apart than an error, as seen from both."""
+    corners = vertices[faces]
+    middles = [corners.mean(axis=1), *(corners[:, i] / 2 + corners[:, i - 1] / 2 for i in range(3))]
+    samples = np.concatenate((vertices, *middles))
+    return (
+        farthest(mesh.vertices, vertices, faces, max_error) <= max_error
+        and farthest(samples, mesh.vertices, mesh.faces, max_error) <= max_error
+    )
+
+
+def _nearest(old: FloatArray, new: FloatArray) -> Any:
+    """Index (n,) of the old vertex that is nearest to each new one."""
+    from scipy.spatial import KDTree
+
+    return KDTree(old).query(new)[1]
+
+
+def _library() -> Any:
+    try:
+        from fast_simplification import simplify as collapse
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "fewer faces need the package fast-simplification, which is not installed",
+            expected="rayrelief with its extra mesh",
+            remedy='Install it: python -m pip install "fast-simplification>=0.2"',
+        ) from error
+    return collapse

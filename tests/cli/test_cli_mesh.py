@@ -1,0 +1,106 @@
+"""Options of the mesh: what they write, and what they refuse."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import trimesh
+
+from rayrelief.io.images import write_png
+from rayrelief.synthetic import gallery
+from reference.layout import write_layout
+
+
+@pytest.fixture
+def spheres(tmp_path):
+    return write_layout(tmp_path / "spheres", gallery.overlapping_spheres(48, 64))
+
+
+def test_a_solid_in_one_command(run, spheres, out, read_report):
+    ended = run(
+        "integrate", spheres, "-o", out, "--solid", "--width", "5cm", "--mesh-format", "stl"
+    )
+    assert ended.code == 0
+    body = trimesh.load(out / "mesh.stl")
+    assert body.is_watertight
+    assert body.volume > 0
+    np.testing.assert_allclose(body.extents[0], 50, rtol=1e-6)
+    report = read_report(out)["mesh"]
+    assert report["solid"]
+    assert report["unit"] == "mm"
+    assert report["left_out"]["pixels"] > 0
+    assert "a solid of 50 x" in ended.out
+
+
+def test_fewer_faces_and_a_unit(run, spheres, out, read_report):
+    pytest.importorskip("fast_simplification")
+    size = ("--width", "4in", "--unit", "cm", "--mesh-format", "ply,glb")
+    assert run("integrate", spheres, "-o", out / "all", *size).code == 0
+    assert run("integrate", spheres, "-o", out / "few", *size, "--max-error", "1mm").code == 0
+    faces = [read_report(out / each)["mesh"]["faces"] for each in ("all", "few")]
+    assert faces[1] < 0.5 * faces[0]
+    np.testing.assert_allclose(trimesh.load(out / "few" / "mesh.ply").extents[0], 10.16, rtol=0.02)
+    read = trimesh.load(out / "all" / "mesh.glb", force="mesh")
+    np.testing.assert_allclose(read.extents[0], 0.1016, rtol=1e-6)
+
+
+@pytest.mark.parametrize("colour", ["normals", "depth", "error", "photo"])
+def test_colours(run, spheres, out, tmp_path, colour):
+    rng = np.random.default_rng(0)
+    photo = rng.integers(0, 2**16, (96, 128)).astype(np.uint16)  # grey, of 16 bits, twice as large
+    write_png(tmp_path / "photo.png", photo)
+    chosen = tmp_path / "photo.png" if colour == "photo" else colour
+    assert run("integrate", spheres, "-o", out, "--colour", chosen).code == 0
+    colours = trimesh.load(out / "mesh.ply", process=False).visual.vertex_colors[:, :3]
+    assert len(np.unique(colours, axis=0)) > 30
+    if colour == "photo":
+        assert set(colours.ravel().tolist()) <= set((photo >> 8).ravel().tolist())
+
+
+def test_parts_are_left_out_on_request(run, spheres, out, read_report):
+    assert run("integrate", spheres, "-o", out / "a", "--cut", 0, "--min-part", 1).code == 0
+    assert run("integrate", spheres, "-o", out / "b", "--cut", 0, "--min-part", 400).code == 0
+    sizes = [read_report(out / each)["mesh"]["vertices"] for each in "ab"]
+    assert sizes[0] > sizes[1] > 0
+
+
+def test_points_with_normals(run, sphere, out):
+    assert run("integrate", sphere, "-o", out, "--faces", "none").code == 0
+    assert b"property float nx" in (out / "mesh.ply").read_bytes()[:400]
+    assert len(trimesh.load(out / "mesh.ply").vertices) > 200
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--max-error", "0.1mm"), "--width"),
+        (("--solid", "--base", "3 furlongs"), "length"),
+        (("--faces", "quads", "--mesh-format", "obj,stl"), "quads cannot be stored in stl"),
+        (("--faces", "none", "--solid"), "--faces none"),
+        (("--min-part", "0"), "--min-part"),
+    ],
+)
+def test_wrong_usage_ends_before_the_run(run, sphere, out, options, words):
+    ended = run("integrate", sphere, "-o", out, *options)
+    assert ended.code == 2
+    assert words in " ".join(ended.err.split())
+    assert not out.exists()
+
+
+def test_an_error_needs_a_truth(run, sphere, out):
+    (sphere / "depth_gt.npz").unlink()
+    assert "ground truth" in run("integrate", sphere, "-o", out, "--colour", "error").error()
+
+
+def test_a_photo_is_not_replaced(run, sphere, out):
+    out.mkdir()
+    write_png(out / "preview.png", np.zeros((24, 32, 3), np.uint8))
+    ended = run("integrate", sphere, "-o", out, "--colour", out / "preview.png")
+    assert "would replace it" in ended.error()
+
+
+def test_without_the_library_the_error_says_what_to_install(run, sphere, out, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fast_simplification", None)
+    assert "pip install" in run("integrate", sphere, "-o", out, "--max-error", "0.1").error()

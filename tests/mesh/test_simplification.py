@@ -1,0 +1,92 @@
+"""Distances to meshes, and fewer faces within one."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import trimesh
+from hypothesis import given
+from hypothesis import strategies as st
+from trimesh.proximity import closest_point_naive
+
+from profiles import fewer_examples
+from rayrelief.errors import InputError
+from rayrelief.mesh import Mesh
+from rayrelief.mesh.borders import is_closed
+from rayrelief.mesh.closing import closed
+from rayrelief.mesh.distance import farthest
+from rayrelief.surface import grid_mesh
+
+SEED = st.integers(0, 2**32 - 1)
+
+
+def bumpy(side=40, height=1.0):
+    """Smooth sheet with pixels, in the unit of a pixel."""
+    v, u = np.indices((side, side)).astype(float)
+    depth = 10 + height * np.sin(u / 6) * np.cos(v / 5)
+    inside, none = np.ones((side, side), bool), np.zeros((side, side), bool)
+    mesh = grid_mesh(np.stack((u, v, depth), axis=-1), inside, none, none)
+    pixels = np.argwhere(inside)[:, ::-1].astype(np.int32)
+    return Mesh(mesh.vertices, mesh.faces, mesh.normals, pixels=pixels)
+
+
+@fewer_examples(20)
+@given(SEED, st.integers(1, 30), st.integers(1, 20), st.floats(0.1, 5))
+def test_the_farthest_point_is_that_of_all_pairs(seed, face_count, point_count, limit):
+    rng = np.random.default_rng(seed)
+    vertices = rng.normal(size=(3 * face_count, 3))
+    faces = np.arange(3 * face_count, dtype=np.int32).reshape(-1, 3)
+    points = 2 * rng.normal(size=(point_count, 3))
+    naive = trimesh.Trimesh(vertices, faces, process=False)
+    expected = closest_point_naive(naive, points)[1].max()
+    found = farthest(points, vertices, faces, limit)
+    assert found == pytest.approx(expected) if expected < limit else np.isinf(found)
+
+
+def test_a_triangle_without_an_area_is_its_longest_edge():
+    vertices = np.array([[0.0, 0, 0], [1, 0, 0], [3, 0, 0]])
+    points = np.array([[2.0, 1, 0]])
+    assert farthest(points, vertices, np.array([[0, 1, 2]], np.int32), 5.0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("bound", [0.01, 0.03, 0.3])
+@pytest.mark.parametrize("solid", [False, True])
+def test_fewer_faces_stay_within_the_error(bound, solid):
+    pytest.importorskip("fast_simplification")
+    mesh = bumpy()
+    if solid:
+        back = mesh.vertices * (1, 1, 0) + (0, 0, 14)
+        mesh = Mesh(*closed(mesh.vertices, back, mesh.faces), solid=True)
+    fewer = mesh.simplified(bound)
+    assert len(fewer.faces) < (0.7 if bound > 0.01 else 1) * len(mesh.faces)
+    assert is_closed(fewer.faces, len(fewer.vertices)) == solid
+    there = trimesh.Trimesh(fewer.vertices, fewer.faces, process=False)
+    back_again = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
+    some = np.random.default_rng(0).choice(len(mesh.vertices), 150)
+    assert closest_point_naive(there, mesh.vertices[some])[1].max() <= bound
+    assert closest_point_naive(back_again, fewer.vertices[:150])[1].max() <= bound
+    if not solid:
+        assert fewer.normals is not None
+        np.testing.assert_allclose(np.linalg.norm(fewer.normals, axis=1), 1)
+        pixels = fewer.known_pixels()
+        assert np.abs(pixels - fewer.vertices[:, :2]).max() < 1, "the pixel next to each vertex"
+
+
+def test_a_tighter_error_leaves_more_faces():
+    pytest.importorskip("fast_simplification")
+    counts = [len(bumpy().simplified(bound).faces) for bound in (0.003, 0.03, 0.3)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 4 * counts[-1]
+
+
+def test_an_error_that_is_none_is_refused():
+    with pytest.raises(InputError, match="max_error is 0"):
+        bumpy().simplified(0)
+
+
+def test_without_the_library_it_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fast_simplification", None)
+    with pytest.raises(InputError, match="pip install"):
+        bumpy().simplified(0.1)

@@ -1,0 +1,113 @@
+"""Clean meshes: no needles, no strips across jumps, no specks, and nothing else is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rayrelief
+from benchmarks.meshes import FARTHEST, over_jumps, run, spread, whole_mesh
+from rayrelief import synthetic
+from rayrelief.errors import InputError
+
+
+class Told:
+    """A method that returns its start and has found the cuts that it was told."""
+
+    def __init__(self, cuts=None):
+        self.cuts = cuts
+
+    def solve(self, problem, backend, callback=None):
+        cuts = None
+        if self.cuts is not None:
+            cuts = np.full((len(problem.graph.steps), problem.graph.size), self.cuts)
+        return rayrelief.methods.Solution(problem.start, cuts=cuts)
+
+
+def plane_result(change, cuts=None, shape=(30, 40)):
+    scene = synthetic.GALLERY["plane"](*shape)
+    assert scene.depth is not None
+    depth = scene.depth.copy()
+    change(depth)
+    return rayrelief.integrate(scene.normals, scene.camera, start=depth, method=Told(cuts))
+
+
+def test_a_plane_is_left_whole():
+    mesh = plane_result(lambda depth: None).mesh()
+    assert len(mesh.faces) == 2 * 29 * 39
+    assert mesh.left_out == type(mesh.left_out)()
+
+
+@pytest.mark.parametrize("cuts", [None, False, True])
+def test_a_needle_is_left_out_whoever_found_it(cuts):
+    def lift(depth):
+        depth[10, 10] *= 0.3
+
+    mesh = plane_result(lift, cuts).mesh()
+    assert (mesh.left_out.pixels, mesh.left_out.parts) == (1, 0)
+    assert len(mesh.vertices) == 30 * 40 - 1
+    assert [10, 10] not in mesh.known_pixels().tolist()
+    assert spread(mesh.vertices) < 1
+
+
+@pytest.mark.parametrize("side", [4, 5])
+def test_a_part_that_stands_apart_is_dropped_below_its_size(side):
+    def lift(depth):
+        depth[10 : 10 + side, 10 : 10 + side] *= 0.3
+
+    result = plane_result(lift)
+    mesh = result.mesh()
+    assert len(mesh.vertices) == 30 * 40 - (side**2 if side == 4 else 0)
+    assert mesh.left_out.parts == (side == 4)
+    assert len(result.mesh(min_part=1).vertices) == 30 * 40
+    assert len(result.mesh(min_part=10**6).vertices) == 30 * 40 - side**2, "the largest part stays"
+
+
+def test_pixels_are_those_of_the_vertices():
+    def lift(depth):
+        depth[3, 7] *= 0.3
+
+    result = plane_result(lift)
+    mesh = result.mesh()
+    u, v = mesh.known_pixels().T
+    np.testing.assert_array_equal(mesh.vertices, result.points()[v, u])
+
+
+@pytest.mark.parametrize("min_part", [0, -1, 2.5])
+def test_a_size_of_parts_that_makes_no_sense_is_refused(min_part):
+    with pytest.raises(InputError, match="min_part"):
+        plane_result(lambda depth: None).mesh(min_part=min_part)
+
+
+@pytest.mark.parametrize("method", [rayrelief.RayPlane(), rayrelief.Ordered()])
+@pytest.mark.parametrize("name", ["overlapping_spheres", "tori"])
+def test_few_faces_cross_true_jumps(name, method):
+    """Jumps of the exact depth that neither pixel's slope explains, of neighbours that both see."""
+    scene = synthetic.GALLERY[name](120, 160)
+    result = run(scene, method)
+    truth = run_at_truth(scene)
+    steps, footprint = ((1, 0), (0, 1)), truth._problem.view.footprint(truth.depth)
+    right, down = (np.abs(truth.jumps.towards(*step)) > 8 * footprint for step in steps)
+    before, after = (over_jumps(mesh, right, down) for mesh in (whole_mesh(result), result.mesh()))
+    assert before >= 8
+    assert after <= 0.5 * before
+    footprint = result._problem.view.footprint(result.depth)
+    torn = (np.abs(result.jumps.towards(*step)) > 3 * footprint for step in steps)
+    right, down = (jump & each for jump, each in zip((right, down), torn, strict=True))
+    assert over_jumps(result.mesh(), right, down) <= 4, "where the result itself jumps"
+    assert spread(result.mesh().vertices) < FARTHEST
+    assert len(result.mesh().faces) > 0.97 * len(whole_mesh(result).faces)
+
+
+def run_at_truth(scene):
+    return rayrelief.integrate(
+        scene.normals, scene.camera, mask=scene.mask, start=scene.depth, method=Told()
+    )
+
+
+@pytest.mark.data
+def test_the_cat_has_no_needles(data_root):
+    result = run(rayrelief.read_scene(data_root / "diligent" / "cat"), rayrelief.RayPlane())
+    assert spread(result.points()[result.mask]) > FARTHEST
+    assert spread(result.mesh().vertices) < 1
+    assert len(result.mesh().faces) > 0.99 * len(whole_mesh(result).faces)
