@@ -16,7 +16,8 @@ from rayrelief.cameras.calibration import (
     parse_camera,
     read_calibration,
 )
-from rayrelief.conventions import AXIS_SIGNS, BoolArray, DepthKind, FloatArray, to_opencv
+from rayrelief.conventions import SOURCES, BoolArray, DepthKind, FloatArray, to_opencv
+from rayrelief.doctor.advice import settle_axes
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
 from rayrelief.io.masks import read_mask
@@ -45,6 +46,7 @@ def read_scene(
     mask: BoolArray | str | os.PathLike[str] | None = None,
     which: str | None = None,
     k_order: KOrder = "auto",
+    check_convention: bool = True,
 ) -> Scene:
     """Read a normal map with its camera and mask, in the OpenCV camera frame.
 
@@ -57,8 +59,9 @@ def read_scene(
         ``depth_gt.npz``, ``.npy`` or ``.exr``. A depth file that does not store its kind is read
         as z-depth, or as distance for a camera that sees past 90 degrees.
     convention
-        Axes of the normals: "opencv", "opengl", "dsine" or "directx". Optional only for
-        ``normal_map.*`` in a folder (the layout of DiLiGenT and BiNI, "opengl").
+        Axes of the normals: "opencv", "opengl", "dsine" or "directx", the name of what wrote them
+        ("marigold", "moge" ...), three letters (see ``to_opencv``), or "auto" to find them out.
+        Optional only for ``normal_map.*`` in a folder (the layout of DiLiGenT and BiNI, "opengl").
     camera
         A camera, the path of a calibration file (see ``read_camera``), or a description:
         ``"fx,fy,cx,cy"``, ``"fov:60"``, ``"orthographic"``.
@@ -69,6 +72,8 @@ def read_scene(
         Name or number of the camera in a calibration with several.
     k_order
         Order of a ``K.txt``, see ``read_camera``.
+    check_convention
+        Whether to refuse a map that speaks clearly against its convention.
 
     Returns
     -------
@@ -87,8 +92,17 @@ def read_scene(
     chosen_camera, camera_notes = find_camera(folder, camera, height, width, which, k_order)
     chosen_mask, mask_notes = find_mask(folder, mask, file)
     depth, kind, depth_notes = find_depth(folder, chosen_mask, chosen_camera)
+    axes, axes_notes = settle_axes(
+        file.normals,
+        chosen_mask,
+        chosen_camera,
+        convention,
+        image=file.image,
+        name=str(source),
+        check=check_convention,
+    )
     return Scene(
-        normals=to_opencv(file.normals, convention),
+        normals=to_opencv(file.normals, axes),
         mask=chosen_mask,
         camera=chosen_camera,
         depth=depth,
@@ -97,6 +111,7 @@ def read_scene(
         notes=(
             *(f"{source.name}: {note}" for note in file.notes),
             *convention_note,
+            *axes_notes,
             *camera_notes,
             *mask_notes,
             *depth_notes,
@@ -126,9 +141,20 @@ def choose_convention(
         return "opengl", (f"{source.name}: OpenGL axes, as in the DiLiGenT and BiNI layout",)
     raise InputError(
         f"{source} does not say which axes its normals use",
-        expected="convention= (--convention), one of " + ", ".join(AXIS_SIGNS),
-        remedy="See docs/conventions.md for the convention that your tool writes",
+        expected="convention= (--convention), one of " + ", ".join(SOURCES),
+        remedy="See docs/conventions.md for the convention that your tool writes, or pass "
+        "convention='auto' (--convention auto) to find it out",
     )
+
+
+def has_camera(folder: Path | None) -> bool:
+    """Whether a folder holds its camera."""
+    return folder is not None and camera_file(folder) is not None
+
+
+def camera_file(folder: Path) -> Path | None:
+    """File of a folder that holds its camera, or None."""
+    return file_in(folder, CAMERA_NAME) or only_file(folder, MATRIX_NAMES)
 
 
 def find_camera(
@@ -141,7 +167,7 @@ def find_camera(
 ) -> tuple[Camera, tuple[str, ...]]:
     """Camera from the argument, else from a file of the folder, and what its reader assumed."""
     if camera is None and folder is not None:
-        camera = file_in(folder, CAMERA_NAME) or only_file(folder, MATRIX_NAMES)
+        camera = camera_file(folder)
     if camera is None:
         raise InputError(
             f"{folder or 'a single normal map'} has no camera",

@@ -19,6 +19,7 @@ from rayrelief.io.sources import FORMATS
 # Names of arrays in .npz and .mat files, and of layers in .exr files.
 NORMAL_KEYS = ("Normal_gt", "Normal_est", "normals", "normal", "Normal", "RGB", "RGBA", "XYZ")
 IMAGE_FORMATS = ("PNG", "TIFF", "JPEG", "EXR")
+COLOURS = ("PNG", "TIFF", "JPEG")
 ROUNDING = 0.01
 """How far resampling may push a float file out of its range without changing what it means."""
 
@@ -35,11 +36,14 @@ class NormalFile:
         (H, W), True where the alpha channel is above half; None without an alpha channel.
     notes
         How the values were decoded.
+    image
+        Whether it is an image of colours, and not an array.
     """
 
     normals: FloatArray
     mask: BoolArray | None
     notes: tuple[str, ...]
+    image: bool = False
 
 
 def read_normals(path: str | os.PathLike[str]) -> NormalFile:
@@ -82,7 +86,7 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
         )
     if background.any():
         notes.append(f"{background.sum():,} pixels without a normal (black, zero or NaN)")
-    return NormalFile(normals, mask, tuple(notes))
+    return NormalFile(normals, mask, tuple(notes), image=FORMATS[path.suffix.lower()] in COLOURS)
 
 
 def check_shape(path: Path, array: npt.NDArray[Any]) -> None:
