@@ -293,3 +293,19 @@ def test_diligent_bear(data_root):
     assert np.mean(np.sum(inside * rays[scene.mask], axis=-1) < 0) > 0.99
     assert scene.depth is not None
     np.testing.assert_array_equal(np.isfinite(scene.depth), scene.mask)
+
+
+def test_the_mask_beside_a_map_is_used_if_it_has_its_size(folder):
+    how = {"convention": "opengl", "camera": CAMERA}
+    scene = read_scene(folder / "normal_map.png", **how)
+    np.testing.assert_array_equal(scene.mask, MASK)
+    assert any("beside the map" in note for note in scene.notes)
+    write_png(folder / "mask.png", np.full((HEIGHT, WIDTH + 1), 255, np.uint8))
+    scene = read_scene(folder / "normal_map.png", **how)
+    assert scene.mask.all()
+    assert any("another size" in note for note in scene.notes)
+
+
+def test_no_mask_on_request(folder):
+    assert read_scene(folder, mask="none").mask.all()
+    np.testing.assert_array_equal(read_scene(folder, mask="auto").mask, MASK)

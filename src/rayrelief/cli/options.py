@@ -61,7 +61,13 @@ Fov = Annotated[
     ),
 ]
 Mask = Annotated[
-    Path | None, typer.Option(help="Mask: above half is inside.", rich_help_panel=_INPUT)
+    str | None,
+    typer.Option(
+        metavar="auto|none|FILE",
+        help="Mask: above half is inside. By default mask.png beside the map, else its alpha "
+        "channel, else what has not the colour of a background; none for every pixel.",
+        rich_help_panel=_INPUT,
+    ),
 ]
 Which = Annotated[
     str | None,

@@ -9,7 +9,8 @@ from pathlib import Path
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import KOrder
 from rayrelief.conventions import BoolArray, convention_name
-from rayrelief.datasets.folder import find_camera, find_mask, find_normals, has_camera
+from rayrelief.datasets.folder import find_camera, find_normals, has_camera
+from rayrelief.datasets.masks import find_mask
 from rayrelief.doctor.axes import Axes, find_axes
 from rayrelief.doctor.focal import FocalLength, find_focal_length
 from rayrelief.doctor.frame import find_tilt
@@ -70,7 +71,7 @@ def check_up(
     notes: tuple[str, ...] = ("none given and none in the folder",)
     if camera is not None or has_camera(folder):
         chosen, notes = find_camera(folder, camera, height, width, which, k_order)
-    inside, mask_notes = find_mask(folder, mask, file)
+    inside, mask_notes = find_mask(path, mask, file)
     axes = find_axes(file.normals, inside, chosen)
     focal, tilt = None, 0.0
     if axes.readings:
