@@ -12,7 +12,8 @@ import rayrelief
 from benchmarks.published import PUBLISHED
 from benchmarks.report import UnavailableError
 from rayrelief.conventions import FloatArray
-from rayrelief.datasets.folder import CAMERA_NAMES, DEPTH_NAMES, MASK_NAME
+from rayrelief.datasets.folder import CAMERA_NAMES, DEPTH_NAMES
+from rayrelief.datasets.masks import MASK_NAME
 from rayrelief.errors import FileError
 
 OBJECTS: tuple[str, ...] = tuple(PUBLISHED["table2"]["objects"])

@@ -21,6 +21,7 @@ ORDER = [
     "cameras",
     "scene",
     "synthetic",
+    "doctor",
     "datasets",
     "neighbourhood",
     "preprocess",

@@ -16,7 +16,7 @@ from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
-from rayrelief.conventions import AXIS_SIGNS, from_opencv, to_opencv
+from rayrelief.conventions import CONVENTIONS, from_opencv, to_opencv
 from rayrelief.errors import (
     CameraError,
     InputError,
@@ -141,7 +141,7 @@ def test_four_conventions_give_the_same_bits():
         "method": RayPlane(max_iterations=5, tolerance=None),
     }
     expected = integrate(scene.normals, scene.camera, **arguments).depth.tobytes()
-    for convention in AXIS_SIGNS:
+    for convention in CONVENTIONS:
         foreign = from_opencv(scene.normals, convention)
         result = integrate(to_opencv(foreign, convention), scene.camera, **arguments)
         assert result.depth.tobytes() == expected, convention

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from profiles import fewer_examples
 from rayrelief import preprocess
-from rayrelief.conventions import AXIS_SIGNS, from_opencv
+from rayrelief.conventions import CONVENTIONS, from_opencv
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 from reference.random_maps import facing_normals, random_mask, random_rays
@@ -261,7 +261,7 @@ def test_more_than_twenty_percent_is_an_error():
         prepare_normals(*turned_away(0.21), Preprocessing())
 
 
-@pytest.mark.parametrize("convention", [name for name in AXIS_SIGNS if name != "opencv"])
+@pytest.mark.parametrize("convention", [name for name in CONVENTIONS if name != "opencv"])
 def test_the_error_names_the_convention_that_would_fit(convention):
     rng = np.random.default_rng(2)
     rays = random_rays(rng, 20, 20)
@@ -273,7 +273,7 @@ def test_the_error_names_the_convention_that_would_fit(convention):
     with pytest.raises(InputError) as caught:
         prepare_normals(foreign, np.ones((20, 20), dtype=bool), rays, Preprocessing())
     assert repr(convention) in str(caught.value)
-    assert "pass convention=" in str(caught.value)
+    assert "to_opencv(normals, " in str(caught.value)
     assert "facing_away" in str(caught.value)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.checks import Rule, check_settings, is_count, is_positive_or_none, one_of
-from rayrelief.conventions import AXIS_SIGNS, BoolArray, FloatArray
+from rayrelief.conventions import CONVENTIONS, BoolArray, FloatArray, to_opencv
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.neighbourhood import PixelArray, average_neighbours
 
@@ -197,8 +197,8 @@ def _judge_facing_away(
     if fraction > ERROR_FRACTION and options.facing_away is None:
         fitting = _conventions_that_fit(unit[inside], rays[inside])
         likely = (
-            f"The axes of {' or '.join(map(repr, fitting))} would fit: pass "
-            f"convention={fitting[0]!r} to read_scene or to_opencv (--convention)"
+            f"As they are, they fit the axes of {' or '.join(map(repr, fitting))}: convert them "
+            f"with to_opencv(normals, {fitting[0]!r})"
             if fitting
             else "No known convention fits; these may be world-space normals"
         )
@@ -220,8 +220,8 @@ def _judge_facing_away(
 def _conventions_that_fit(normals: FloatArray, rays: FloatArray) -> list[str]:
     """Conventions in which hardly any of these normals (N, 3) would face away, best first."""
     fractions = {
-        name: float(np.mean(np.einsum("ij,ij->i", normals * signs, rays) >= 0))
-        for name, signs in AXIS_SIGNS.items()
+        name: float(np.mean(np.einsum("ij,ij->i", to_opencv(normals, name), rays) >= 0))
+        for name in CONVENTIONS
         if name != "opencv"
     }
     return sorted(

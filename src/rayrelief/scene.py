@@ -24,6 +24,8 @@ class Scene:
         (H, W) ground truth, NaN outside; or None.
     depth_kind
         What ``depth`` measures: "z" or "distance" along the ray.
+    confidence
+        (H, W) from 0 to 1, how far each normal is to be trusted; None if nothing is known.
     name
         For tables and file names.
     notes
@@ -35,5 +37,6 @@ class Scene:
     camera: Camera
     depth: FloatArray | None = None
     depth_kind: DepthKind = "z"
+    confidence: FloatArray | None = None
     name: str = "scene"
     notes: tuple[str, ...] = ()

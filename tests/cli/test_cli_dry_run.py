@@ -194,7 +194,7 @@ def test_a_map_that_does_not_fit_is_tried_all_the_same(run, sphere, out, monkeyp
 
 def test_normals_that_face_away(run, sphere, out):
     refused = run("integrate", sphere, "-o", out, "--convention", "opencv", *DRY)
-    assert "would fit" in refused.error()
+    assert "do not fit" in refused.error()
     assert run("integrate", sphere, "-o", out, "--convention", "opencv").error() == refused.error()
 
 

@@ -14,9 +14,8 @@ import pytest
 from rayrelief.cameras.calibration import KOrder
 from rayrelief.cli.app import complete_verb
 from rayrelief.cli.mesh_options import MeshOptions
-from rayrelief.cli.options import ConventionName, Input, KOrderName
+from rayrelief.cli.options import Input, KOrderName
 from rayrelief.cli.settings import all_settings, build_method
-from rayrelief.conventions import AXIS_SIGNS
 from rayrelief.methods import BiNI, RayPlane, Smooth, Solution, catalogue
 from rayrelief.methods.catalogue import RECIPES
 
@@ -108,7 +107,6 @@ def test_the_default_of_the_command_is_that_of_the_library():
 
 
 def test_choices_of_the_input_are_those_of_the_library():
-    assert {*ConventionName} == {*AXIS_SIGNS}
     assert tuple(KOrderName) == get_args(KOrder)
 
 

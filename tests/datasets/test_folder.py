@@ -10,7 +10,7 @@ from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.conventions import AXIS_SIGNS, from_opencv
+from rayrelief.conventions import CONVENTIONS, from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import CameraError, FileError, InputError
 from rayrelief.io.depth import write_depth
@@ -72,7 +72,7 @@ def test_whole_folder(folder):
 
 @pytest.mark.parametrize("suffix", [".png", ".npy"])
 def test_one_scene_in_four_conventions_reads_to_one_normal_map(tmp_path, suffix):
-    for convention in AXIS_SIGNS:
+    for convention in CONVENTIONS:
         path = tmp_path / f"{convention}{suffix}"
         stored = from_opencv(dome(), convention)
         if suffix == ".png":
@@ -85,13 +85,13 @@ def test_one_scene_in_four_conventions_reads_to_one_normal_map(tmp_path, suffix)
 
 
 def test_convention_of_the_argument_goes_before_the_layout(folder):
-    scene = read_scene(folder, convention="opencv")
+    scene = read_scene(folder, convention="opencv", check_convention=False)
     np.testing.assert_allclose(scene.normals, from_opencv(dome(), "opengl"), atol=2e-5)
     assert "OpenGL" not in "\n".join(scene.notes)
 
 
 def test_convention_must_be_told_for_any_other_source(folder):
-    listed = "opencv, opengl, dsine, directx"
+    listed = "opengl, opencv, dsine, directx"
     with pytest.raises(InputError, match=rf"{listed}.*docs/conventions\.md"):
         read_scene(folder / "normal_map.png", camera=CAMERA)
     (folder / "normal_map.png").rename(folder / "Normal_gt.png")
@@ -293,3 +293,19 @@ def test_diligent_bear(data_root):
     assert np.mean(np.sum(inside * rays[scene.mask], axis=-1) < 0) > 0.99
     assert scene.depth is not None
     np.testing.assert_array_equal(np.isfinite(scene.depth), scene.mask)
+
+
+def test_the_mask_beside_a_map_is_used_if_it_has_its_size(folder):
+    how = {"convention": "opengl", "camera": CAMERA}
+    scene = read_scene(folder / "normal_map.png", **how)
+    np.testing.assert_array_equal(scene.mask, MASK)
+    assert any("beside the map" in note for note in scene.notes)
+    write_png(folder / "mask.png", np.full((HEIGHT, WIDTH + 1), 255, np.uint8))
+    scene = read_scene(folder / "normal_map.png", **how)
+    assert scene.mask.all()
+    assert any("another size" in note for note in scene.notes)
+
+
+def test_no_mask_on_request(folder):
+    assert read_scene(folder, mask="none").mask.all()
+    np.testing.assert_array_equal(read_scene(folder, mask="auto").mask, MASK)

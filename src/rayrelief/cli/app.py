@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 import rayrelief
 from rayrelief.cli.camera import camera
 from rayrelief.cli.demo import demo
+from rayrelief.cli.doctor import doctor
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
 from rayrelief.cli.options import Input
@@ -58,6 +59,7 @@ app.command(cls=Verb)(spelled_out(integrate, ()))
 app.command(cls=Verb)(demo)
 app.command(cls=Verb)(spelled_out(evaluate, ()))
 app.command(cls=Verb)(camera)
+app.command(cls=Verb)(doctor)
 
 
 def _print_version(wanted: bool) -> None:

@@ -8,19 +8,21 @@ from itertools import product
 from pathlib import Path
 
 from rayrelief.cameras.calibration import is_camera_text
-from rayrelief.datasets.folder import CAMERA_NAMES, DEPTH_NAMES, MASK_NAME, NORMAL_NAMES
+from rayrelief.datasets.folder import CAMERA_NAMES, DEPTH_NAMES, NORMAL_NAMES
+from rayrelief.datasets.masks import AUTO, MASK_NAME, NONE
 from rayrelief.errors import FileError
 
 
-def scene_files(path: Path, camera: str | None, mask: Path | None) -> list[Path]:
+def scene_files(path: Path, camera: str | None, mask: str | None) -> list[Path]:
     """Files that a scene is read from: those of the options, and those of its folder."""
     files = [path]
-    if mask is not None:
-        files.append(mask)
+    if mask in (None, AUTO):
+        files.append((path if path.is_dir() else path.parent) / MASK_NAME)
+    elif mask != NONE:
+        files.append(Path(mask))  # type: ignore[arg-type]
     if camera is not None and not is_camera_text(camera):
         files.append(Path(camera))
     names = [*NORMAL_NAMES, *DEPTH_NAMES]
-    names += [] if mask is not None else [MASK_NAME]
     names += [] if camera is not None else CAMERA_NAMES
     return [*files, *(path / name for name in names)]
 

@@ -13,15 +13,6 @@ if TYPE_CHECKING:
     from rayrelief.scene import Scene
 
 
-class ConventionName(StrEnum):
-    """Axes of the normal map."""
-
-    OPENGL = "opengl"
-    OPENCV = "opencv"
-    DSINE = "dsine"
-    DIRECTX = "directx"
-
-
 class KOrderName(StrEnum):
     """Order of a K.txt or K.npy."""
 
@@ -44,8 +35,21 @@ Out = Annotated[
 _INPUT = "Input"
 
 Convention = Annotated[
-    ConventionName | None,
-    typer.Option(help="Axes of the normal map (see docs/conventions.md).", rich_help_panel=_INPUT),
+    str | None,
+    typer.Option(
+        metavar="auto|opengl|opencv|dsine|directx|SOURCE|AXES",
+        help="Axes of the normal map: found out, by name, by the name of what wrote it (marigold, "
+        "moge, diligent, blender ...), or as three letters (see docs/conventions.md).",
+        rich_help_panel=_INPUT,
+    ),
+]
+NoConventionCheck = Annotated[
+    bool,
+    typer.Option(
+        "--no-convention-check",
+        help="Use also a convention that the map speaks clearly against.",
+        rich_help_panel=_INPUT,
+    ),
 ]
 CameraText = Annotated[
     str | None,
@@ -68,7 +72,13 @@ Fov = Annotated[
     ),
 ]
 Mask = Annotated[
-    Path | None, typer.Option(help="Mask: above half is inside.", rich_help_panel=_INPUT)
+    str | None,
+    typer.Option(
+        metavar="auto|none|FILE",
+        help="Mask: above half is inside. By default mask.png beside the map, else its alpha "
+        "channel, else what has not the colour of a background; none for every pixel.",
+        rich_help_panel=_INPUT,
+    ),
 ]
 Which = Annotated[
     str | None,
@@ -102,6 +112,7 @@ class Input:
     mask: Mask = None
     which: Which = None
     k_order: KOrder = KOrderName.AUTO
+    no_convention_check: NoConventionCheck = False
 
     @classmethod
     def taken_from(cls, chosen: dict[str, Any]) -> Input:
@@ -109,7 +120,8 @@ class Input:
         return cls(**{field.name: chosen.pop(field.name) for field in fields(cls)})
 
     def camera_text(self) -> str | None:
-        """One description of the camera; BadParameter where options exclude one another."""
+        """One description of the camera; BadParameter for options that cannot be used."""
+        check_convention(self.convention)
         if self.camera is not None and self.fov is not None:
             raise typer.BadParameter("give either --camera or --fov, not both")
         text = self.camera if self.fov is None else f"fov:{self.fov}"
@@ -126,12 +138,26 @@ class Input:
         with quiet_libraries():
             return read_scene(
                 path,
-                convention=None if self.convention is None else self.convention.value,
+                convention=self.convention,
                 camera=camera,
                 mask=self.mask,
                 which=self.which,
                 k_order=self.k_order.value,
+                check_convention=not self.no_convention_check,
             )
+
+
+def check_convention(convention: str | None) -> None:
+    """Raise BadParameter for a convention that nobody knows."""
+    from rayrelief.conventions import AUTO, axes_of
+    from rayrelief.errors import InputError
+
+    if convention is None or convention.strip().lower() == AUTO:
+        return
+    try:
+        axes_of(convention)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def check_words(camera: str, which: str | None, k_order: KOrderName) -> None:

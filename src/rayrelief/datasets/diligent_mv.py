@@ -24,7 +24,8 @@ import numpy as np
 
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import FloatArray
-from rayrelief.datasets.folder import MASK_NAME, read_scene
+from rayrelief.datasets.folder import read_scene
+from rayrelief.datasets.masks import MASK_NAME
 from rayrelief.errors import FileError
 from rayrelief.io.matlab import read_mat
 from rayrelief.io.sources import read_bytes

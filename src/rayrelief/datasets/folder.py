@@ -16,12 +16,12 @@ from rayrelief.cameras.calibration import (
     parse_camera,
     read_calibration,
 )
-from rayrelief.checks import as_array
-from rayrelief.conventions import AXIS_SIGNS, BoolArray, DepthKind, FloatArray, to_opencv
+from rayrelief.conventions import SOURCES, BoolArray, DepthKind, FloatArray, to_opencv
+from rayrelief.datasets.masks import check_size, find_mask
+from rayrelief.doctor.advice import settle_axes
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
-from rayrelief.io.masks import read_mask
-from rayrelief.io.normals import NormalFile, read_normals
+from rayrelief.io.normals import read_normals
 from rayrelief.io.sources import as_path, missing
 from rayrelief.scene import Scene
 
@@ -35,7 +35,6 @@ CAMERA_NAME = "camera.json"
 MATRIX_NAMES = ("K.txt", "K.npy")
 CAMERA_NAMES = (CAMERA_NAME, *MATRIX_NAMES)
 DEPTH_NAMES = ("depth_gt.npz", "depth_gt.npy", "depth_gt.exr")
-MASK_NAME = "mask.png"
 
 
 def read_scene(
@@ -46,6 +45,7 @@ def read_scene(
     mask: BoolArray | str | os.PathLike[str] | None = None,
     which: str | None = None,
     k_order: KOrder = "auto",
+    check_convention: bool = True,
 ) -> Scene:
     """Read a normal map with its camera and mask, in the OpenCV camera frame.
 
@@ -58,18 +58,22 @@ def read_scene(
         ``depth_gt.npz``, ``.npy`` or ``.exr``. A depth file that does not store its kind is read
         as z-depth, or as distance for a camera that sees past 90 degrees.
     convention
-        Axes of the normals: "opencv", "opengl", "dsine" or "directx". Optional only for
-        ``normal_map.*`` in a folder (the layout of DiLiGenT and BiNI, "opengl").
+        Axes of the normals: "opencv", "opengl", "dsine" or "directx", the name of what wrote them
+        ("marigold", "moge" ...), three letters (see ``to_opencv``), or "auto" to find them out.
+        Optional only for ``normal_map.*`` in a folder (the layout of DiLiGenT and BiNI, "opengl").
     camera
         A camera, the path of a calibration file (see ``read_camera``), or a description:
         ``"fx,fy,cx,cy"``, ``"fov:60"``, ``"orthographic"``.
     mask
-        Booleans (H, W), or the path of a mask. By default ``mask.png``, else the alpha channel,
-        else every pixel that has a normal.
+        Booleans (H, W), or the path of a mask. By default, or as "auto", ``mask.png`` in the folder
+        or beside the map, else the alpha channel, else every pixel that has a normal and not the
+        colour of a background; "none" for every pixel that has a normal.
     which
         Name or number of the camera in a calibration with several.
     k_order
         Order of a ``K.txt``, see ``read_camera``.
+    check_convention
+        Whether to refuse a map that speaks clearly against its convention.
 
     Returns
     -------
@@ -86,18 +90,29 @@ def read_scene(
     height, width = file.normals.shape[:2]
 
     chosen_camera, camera_notes = find_camera(folder, camera, height, width, which, k_order)
-    chosen_mask, mask_notes = find_mask(folder, mask, file)
+    chosen_mask, mask_notes = find_mask(path, mask, file)
     depth, kind, depth_notes = find_depth(folder, chosen_mask, chosen_camera)
+    axes, axes_notes = settle_axes(
+        file.normals,
+        chosen_mask,
+        chosen_camera,
+        convention,
+        image=file.image,
+        name=str(source),
+        check=check_convention,
+    )
     return Scene(
-        normals=to_opencv(file.normals, convention),
+        normals=to_opencv(file.normals, axes),
         mask=chosen_mask,
         camera=chosen_camera,
+        confidence=file.confidence,
         depth=depth,
         depth_kind=kind,
         name=path.resolve().name if folder else path.stem,
         notes=(
             *(f"{source.name}: {note}" for note in file.notes),
             *convention_note,
+            *axes_notes,
             *camera_notes,
             *mask_notes,
             *depth_notes,
@@ -127,9 +142,20 @@ def choose_convention(
         return "opengl", (f"{source.name}: OpenGL axes, as in the DiLiGenT and BiNI layout",)
     raise InputError(
         f"{source} does not say which axes its normals use",
-        expected="convention= (--convention), one of " + ", ".join(AXIS_SIGNS),
-        remedy="See docs/conventions.md for the convention that your tool writes",
+        expected="convention= (--convention), one of " + ", ".join(SOURCES),
+        remedy="See docs/conventions.md for the convention that your tool writes, or pass "
+        "convention='auto' (--convention auto) to find it out",
     )
+
+
+def has_camera(folder: Path | None) -> bool:
+    """Whether a folder holds its camera."""
+    return folder is not None and camera_file(folder) is not None
+
+
+def camera_file(folder: Path) -> Path | None:
+    """File of a folder that holds its camera, or None."""
+    return file_in(folder, CAMERA_NAME) or only_file(folder, MATRIX_NAMES)
 
 
 def find_camera(
@@ -142,7 +168,7 @@ def find_camera(
 ) -> tuple[Camera, tuple[str, ...]]:
     """Camera from the argument, else from a file of the folder, and what its reader assumed."""
     if camera is None and folder is not None:
-        camera = file_in(folder, CAMERA_NAME) or only_file(folder, MATRIX_NAMES)
+        camera = camera_file(folder)
     if camera is None:
         raise InputError(
             f"{folder or 'a single normal map'} has no camera",
@@ -158,44 +184,6 @@ def find_camera(
         return parse_camera(camera, height, width), ()
     reading = read_calibration(camera, Request(height, width, which, k_order))
     return reading.camera, reading.notes
-
-
-def find_mask(
-    folder: Path | None, mask: BoolArray | str | os.PathLike[str] | None, file: NormalFile
-) -> tuple[BoolArray, tuple[str, ...]]:
-    """Mask from the argument, else mask.png, else alpha, else all pixels that have a normal."""
-    notes: tuple[str, ...] = ()
-    if mask is None:
-        mask = file_in(folder, MASK_NAME)
-    if mask is None and file.mask is not None:
-        chosen, name, notes = file.mask, "the alpha channel", ("mask: from the alpha channel",)
-    elif mask is None:
-        chosen, name = ~np.isnan(file.normals[..., 0]), "the mask"
-        notes = ("mask: no mask given, every pixel that has a normal is inside",)
-    elif isinstance(mask, str | os.PathLike):
-        chosen, name = read_mask(mask), str(mask)
-    else:
-        chosen, name = checked_mask(mask), "the mask"
-    check_size(name, chosen, file.normals)
-    if not chosen.any():
-        raise InputError(
-            f"{name} has no pixel inside",
-            expected="at least one",
-            remedy="White (above half) is inside: check the file, or invert it",
-        )
-    return chosen, notes
-
-
-def checked_mask(mask: BoolArray) -> BoolArray:
-    """Return the mask argument if it is a boolean image; a number's meaning is not guessed."""
-    mask = as_array(mask, "the mask")
-    if mask.ndim != 2 or mask.dtype != np.bool_:
-        raise InputError(
-            f"a mask of the type {mask.dtype} and the shape {mask.shape}",
-            expected="booleans of the shape (H, W)",
-            remedy="Compare it with its threshold first, for example mask > 127",
-        )
-    return mask.copy()
 
 
 def find_depth(
@@ -219,17 +207,6 @@ def assumed_kind(camera: Camera, height: int, width: int) -> tuple[DepthKind, st
     if np.any(camera.unit_rays(height, width)[..., 2] <= 0):
         return "distance", "distance: the camera sees past 90 degrees, where there is no z-depth"
     return "z", "z-depth"
-
-
-def check_size(name: str, array: BoolArray | FloatArray, like: BoolArray | FloatArray) -> None:
-    """Raise InputError unless an image has the size of the normal map."""
-    if array.shape[:2] != like.shape[:2]:
-        raise InputError(
-            f"{name} has {array.shape[1]}x{array.shape[0]} pixels (width x height) "
-            f"and the normal map has {like.shape[1]}x{like.shape[0]}",
-            expected="the same size",
-            remedy="Crop or resize it to the normal map (a mask without interpolation)",
-        )
 
 
 def file_in(folder: Path | None, name: str) -> Path | None:

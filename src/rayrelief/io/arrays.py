@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError
 from rayrelief.io.exr import read_exr
+from rayrelief.io.hdf5 import read_hdf5
 from rayrelief.io.images import read_image
 from rayrelief.io.matlab import mat_names, read_mat
 from rayrelief.io.numpy_files import npz_names, read_npy, read_npz
@@ -27,6 +28,8 @@ READERS: dict[str, Callable[[Path, Sequence[str]], npt.NDArray[Any]]] = {
     ".tiff": lambda path, _: read_image(path),
     ".jpg": lambda path, _: read_image(path),
     ".jpeg": lambda path, _: read_image(path),
+    ".h5": read_hdf5,
+    ".hdf5": read_hdf5,
 }
 
 
@@ -36,11 +39,11 @@ def read_array(path: str | os.PathLike[str], *, keys: Sequence[str] = ()) -> npt
     Parameters
     ----------
     path
-        A .npy, .npz, .mat, .exr, .png, .tif, .tiff, .jpg or .jpeg file. Images are (H, W) or
-        (H, W, channels) with the channels in the order R, G, B, A.
+        A .npy, .npz, .mat, .exr, .png, .tif, .tiff, .jpg, .jpeg, .h5 or .hdf5 file. Images are
+        (H, W) or (H, W, channels) with the channels in the order R, G, B, A.
     keys
-        For files that hold several named arrays (.npz, .mat, .exr): the first of these names that
-        the file has is read. Without a match the file must hold one array.
+        For files that hold several named arrays (.npz, .mat, .exr, .h5): the first of these names
+        that the file has is read. Without a match the file must hold one array.
 
     Returns
     -------

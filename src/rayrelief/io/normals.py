@@ -13,14 +13,15 @@ import numpy.typing as npt
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 from rayrelief.io.arrays import read_array
+from rayrelief.io.encoding import UNIT, Decoded, decode, unit_share
 from rayrelief.io.masks import above_half
 from rayrelief.io.sources import FORMATS, as_path
 
-# Names of arrays in .npz and .mat files, and of layers in .exr files.
+# Names of arrays in .npz, .mat and .h5 files, and of layers in .exr files.
 NORMAL_KEYS = ("Normal_gt", "Normal_est", "normals", "normal", "Normal", "RGB", "RGBA", "XYZ")
-IMAGE_FORMATS = ("PNG", "TIFF", "JPEG", "EXR")
-ROUNDING = 0.01
-"""How far resampling may push a float file out of its range without changing what it means."""
+IMAGES = ("PNG", "TIFF", "JPEG")
+IMAGES_WITH_ALPHA = (*IMAGES, "EXR")
+FRINGE = 3  # pixels around a background that JPEG mixes with it
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,80 +36,96 @@ class NormalFile:
         (H, W), True where the alpha channel is above half; None without an alpha channel.
     notes
         How the values were decoded.
+    outside
+        (H, W), True where there is no normal, or a colour that is none.
+    confidence
+        (H, W) from 0 to 1, the fourth channel of an array; None without one.
+    image
+        Whether it is an image of colours, and not an array.
     """
 
     normals: FloatArray
     mask: BoolArray | None
     notes: tuple[str, ...]
+    outside: BoolArray
+    confidence: FloatArray | None = None
+    image: bool = False
 
 
 @np.errstate(invalid="ignore", over="ignore")  # files hold any bits
 def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     """Read a normal map in the frame of its file: vectors (H, W, 3), NaN where there is none.
 
-    Integers are decoded from 8 or 16 bits. Floats are taken as they are, unless the file lies
-    within [0, 1] and only n = 2 v - 1 gives unit vectors. Black pixels and zero vectors (for
-    integers also mid grey) are background.
+    Integers are decoded from 8 or 16 bits; the lengths of the vectors tell values of 8 bits that
+    were truncated, another zero, an sRGB curve and two channels. Floats are taken as they are,
+    unless the file lies within [0, 1] and only n = 2 v - 1 gives unit vectors. Black and white
+    pixels and zero vectors (for integers also mid grey) are background.
 
     Parameters
     ----------
     path
-        An image, or a .npy, .npz or .mat array, of the shape (H, W, 3) or (3, H, W).
+        An image, or an array in a .npy, .npz, .mat or .h5 file, of the shape (H, W, 3), (3, H, W)
+        or (1, 3, H, W); a fourth channel is alpha or, of floats, a confidence. Of an image that
+        shows a photo beside its normals, the half with the normals is read.
     """
     path = as_path(path)
-    array = read_array(path, keys=NORMAL_KEYS)
-    notes: list[str] = []
-    if array.ndim == 3 and array.shape[0] == 3 and array.shape[2] not in (3, 4):
-        array = np.moveaxis(array, 0, -1)
-        notes.append("components moved from the first to the last axis")
+    kind = FORMATS.get(path.suffix.lower(), "")
+    array, notes = components_last(read_array(path, keys=NORMAL_KEYS))
     check_shape(path, array)
+    array, side_note = normals_of_a_pair(array) if kind in IMAGES else (array, ())
+    values, mask, confidence, more = split_channels(array, kind in IMAGES_WITH_ALPHA)
+    check_colour(path, values)
+    decoded = decode(path, values)
+    notes += (*side_note, decoded.note, *more)
+    if kind == "JPEG":
+        notes += ("JPEG compression reduces the accuracy: prefer 16-bit PNG",)
 
-    vectors = array[..., :3]
-    mask = above_half(array[..., 3]) if array.shape[2] == 4 else None
-    check_colour(path, vectors)
-    normals, note, step = decode(path, vectors)
-    notes.append(note)
-    if FORMATS[path.suffix.lower()] == "JPEG":
-        notes.append("JPEG compression reduces the accuracy: prefer 16-bit PNG")
-
-    black = ~vectors.any(axis=-1)
-    zero = (np.abs(normals) <= step / 2 * (1 + 1e-9)).all(axis=-1)
-    background = black | zero | ~np.isfinite(normals).all(axis=-1)
+    background = empty_pixels(values, decoded)
+    normals = decoded.vectors
     normals[background] = np.nan
     if background.all():
         raise FileError(
-            f"{path} has no normal: all pixels are black, zero or NaN",
+            f"{path} has no normal: all pixels are black, white, zero or NaN",
             expected="a normal map",
             remedy="Check that this is the right file",
         )
     if background.any():
-        notes.append(f"{background.sum():,} pixels without a normal (black, zero or NaN)")
-    return NormalFile(normals, mask, tuple(notes))
+        notes += (f"{background.sum():,} pixels without a normal (black, white, zero or NaN)",)
+    outside = background | decoded.far_from_unit
+    if kind == "JPEG":
+        outside = with_fringe(outside, normals)
+    return NormalFile(normals, mask, notes, outside, confidence, image=kind in IMAGES)
+
+
+def components_last(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Array (H, W, components), from a batch of one and from (components, H, W)."""
+    notes: tuple[str, ...] = ()
+    while array.ndim > 3 and array.shape[0] == 1:
+        array, notes = array[0], ("the only map of a batch",)
+    if array.ndim == 3 and array.shape[0] in (3, 4) and array.shape[2] not in (2, 3, 4):
+        array = np.moveaxis(array, 0, -1)
+        notes = (*notes, "components moved from the first to the last axis")
+    return array, notes
 
 
 def check_shape(path: Path, array: npt.NDArray[Any]) -> None:
-    """Raise FileError unless an array is (H, W, 3), or an image with an alpha channel."""
-    has_alpha = FORMATS[path.suffix.lower()] in IMAGE_FORMATS and array.shape[2:] == (4,)
-    if array.ndim == 3 and array.size > 0 and (array.shape[2] == 3 or has_alpha):
+    """Raise FileError unless an array is (H, W, components), with two to four of them."""
+    if array.ndim == 3 and array.size > 0 and array.shape[2] in (2, 3, 4):
         return
     if array.ndim == 2 or array.shape[2:] == (1,):
         found = f"{path} is grey: one value per pixel, shape {array.shape}"
-    elif array.shape[2:] == (2,):
-        found = f"{path} has two channels per pixel, shape {array.shape}"
     else:
         found = f"{path} has the shape {array.shape}"
     raise FileError(
         found,
         expected="a normal map with three components, (H, W, 3) or (3, H, W)",
-        remedy="Save x, y and z; from two components, z = sqrt(1 - x^2 - y^2)",
+        remedy="Save x, y and z of one map",
     )
 
 
 def check_colour(path: Path, vectors: npt.NDArray[Any]) -> None:
     """Raise FileError for a grey image that is stored as RGB."""
-    if np.array_equal(vectors[..., 0], vectors[..., 1]) and np.array_equal(
-        vectors[..., 1], vectors[..., 2]
-    ):
+    if all(np.array_equal(vectors[..., 0], vectors[..., k]) for k in range(1, vectors.shape[2])):
         raise FileError(
             f"{path} is grey: its three channels are equal",
             expected="a normal map with three components",
@@ -116,34 +133,65 @@ def check_colour(path: Path, vectors: npt.NDArray[Any]) -> None:
         )
 
 
-def decode(path: Path, vectors: npt.NDArray[Any]) -> tuple[FloatArray, str, float]:
-    """Return the vectors, a note that says how they were decoded, and the step of the values."""
-    if vectors.dtype in (np.uint8, np.uint16):
-        top = np.iinfo(vectors.dtype).max
-        bits = 8 * vectors.dtype.itemsize
-        return vectors / top * 2.0 - 1.0, f"{bits}-bit, decoded as value / {top} * 2 - 1", 2.0 / top
-    if not np.issubdtype(vectors.dtype, np.floating):
-        raise FileError(
-            f"{path} holds values of the type {vectors.dtype}",
-            expected="8- or 16-bit unsigned integers, or floats",
-            remedy="Save the vectors as floats between -1 and 1",
-        )
-    vectors = vectors.astype(np.float64)
-    finite = vectors[np.isfinite(vectors).all(axis=-1) & vectors.any(axis=-1)]
-    if finite.size == 0 or finite.min() < -ROUNDING:
-        return vectors, "floats, as stored", 0.0
-    if finite.max() > 1.0 + ROUNDING:
-        raise FileError(
-            f"{path} holds floats from {finite.min():g} to {finite.max():g}",
-            expected="components between -1 and 1, or encoded between 0 and 1",
-            remedy="Decode the values to vectors, or save them as integers",
-        )
-    # A flat wall (0, 0, 1) also lies within [0, 1]: the length tells vectors from colours.
-    if length_error(finite) <= length_error(2.0 * finite - 1.0):
-        return vectors, "floats, as stored", 0.0
-    return 2.0 * vectors - 1.0, "floats between 0 and 1, decoded as 2 * value - 1", 0.0
+def normals_of_a_pair(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Half of an image (H, W, 3) that shows something else beside its normals; or all of it."""
+    half = array.shape[1] // 2
+    if array.shape[1] % 2 or array.shape[2] != 3 or array.dtype not in (np.uint8, np.uint16):
+        return array, ()
+    top = np.iinfo(array.dtype).max
+    shares = {
+        side: unit_share(array[:, place] / top * 2.0 - 1.0)
+        for side, place in (("left", np.s_[:half]), ("right", np.s_[half:]))
+    }
+    best = max(shares, key=shares.__getitem__)
+    if shares[best] < 0.9 or min(shares.values()) > 0.4 or half < 8:
+        return array, ()
+    other = array[:, half:] if best == "left" else array[:, :half]
+    if not other.any() or (other == other[:1, :1]).all():  # nothing is beside it
+        return array, ()
+    note = f"the {best} half: the other one holds something else, such as the photo"
+    return (array[:, :half] if best == "left" else array[:, half:]), (note,)
 
 
-def length_error(vectors: FloatArray) -> float:
-    """Median distance of the lengths of vectors (N, 3) from 1."""
-    return float(np.median(np.abs(np.linalg.norm(vectors, axis=-1) - 1.0)))
+def split_channels(
+    array: npt.NDArray[Any], is_image: bool
+) -> tuple[npt.NDArray[Any], BoolArray | None, FloatArray | None, tuple[str, ...]]:
+    """Components, mask and confidence of an array (H, W, channels), and notes on them."""
+    if array.shape[2] < 4:
+        return array, None, None, ()
+    fourth = array[..., 3]
+    empty = [np.ptp(array[..., k]) == 0 for k in (0, 2)]
+    if is_image and all(empty) and np.ptp(fourth) > 0:  # the layout of DXT5nm
+        return array[..., [3, 1]], None, None, ("x is in the alpha channel, y in green",)
+    if is_image or array.dtype.kind != "f" or np.isin(fourth, (0, 1)).all():
+        return array[..., :3], above_half(fourth), None, ()
+    confidence = np.where(np.isfinite(fourth), np.maximum(fourth, 0.0), 0.0).astype(np.float64)
+    confidence /= max(float(confidence.max()), 1.0)
+    return array[..., :3], None, confidence, ("the fourth channel is taken as a confidence",)
+
+
+def empty_pixels(values: npt.NDArray[Any], decoded: Decoded) -> BoolArray:
+    """Where (H, W) there is no normal at all: black, white, zero, NaN."""
+    vectors = decoded.vectors
+    black = ~values.any(axis=-1)
+    white = np.zeros_like(black)
+    if decoded.coded:
+        top = np.iinfo(values.dtype).max if values.dtype.kind == "u" else 1.0
+        white = (values == top).all(axis=-1)
+    zero = (np.abs(vectors) <= decoded.step / 2 * (1 + 1e-9)).all(axis=-1)
+    nothing: BoolArray = black | white | zero | ~np.isfinite(vectors).all(axis=-1)
+    return nothing
+
+
+def with_fringe(outside: BoolArray, normals: FloatArray) -> BoolArray:
+    """Background with the pixels around it that compression has mixed with it."""
+    from scipy.ndimage import binary_dilation
+
+    if not outside.any():
+        return outside
+    length = np.sqrt(np.einsum("...i,...i->...", normals, normals))
+    near = binary_dilation(outside, iterations=FRINGE)
+    with np.errstate(invalid="ignore"):
+        mixed = near & (np.abs(length - 1.0) > UNIT)
+    grown: BoolArray = binary_dilation(outside | mixed)
+    return grown

@@ -30,6 +30,7 @@ SIGNATURES: dict[str, tuple[bytes, ...]] = {
     "PNG": (b"\x89PNG\r\n\x1a\n",),
     "TIFF": (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+"),
     "JPEG": (b"\xff\xd8\xff",),
+    "HDF5": (b"\x89HDF",),
 }
 FORMATS: dict[str, str] = {
     ".npy": "NPY",
@@ -41,6 +42,8 @@ FORMATS: dict[str, str] = {
     ".tiff": "TIFF",
     ".jpg": "JPEG",
     ".jpeg": "JPEG",
+    ".h5": "HDF5",
+    ".hdf5": "HDF5",
 }
 
 

@@ -1,0 +1,77 @@
+"""rayrelief doctor: what kind of normal map this is, and how to integrate it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rayrelief.cli import options
+from rayrelief.cli.console import plain_errors, quiet_libraries
+
+if TYPE_CHECKING:
+    from rayrelief.datasets.check_up import CheckUp
+
+
+def doctor(
+    path: Annotated[Path, typer.Argument(help="A normal map, or a folder that holds one.")],
+    *,
+    camera: options.CameraText = None,
+    fov: options.Fov = None,
+    mask: options.Mask = None,
+    which: options.Which = None,
+    k_order: options.KOrder = options.KOrderName.AUTO,
+    as_json: options.Json = False,
+) -> None:
+    """Find out the axes, encoding, background and camera of a normal map."""
+    with plain_errors():
+        from rayrelief.cli.report import to_json
+        from rayrelief.datasets.check_up import check_up
+
+        source = options.Input(camera=camera, fov=fov, mask=mask, which=which, k_order=k_order)
+        text = source.camera_text()
+        with quiet_libraries():
+            found = check_up(path, camera=text, mask=mask, which=which, k_order=k_order.value)
+        typer.echo(to_json(_as_json(found)) if as_json else _as_text(found))
+
+
+def _as_text(found: CheckUp) -> str:
+    from rayrelief.doctor.advice import TURN, reasons, verdict
+
+    lines = [("file", str(found.source)), ("size", f"{found.size[0]}x{found.size[1]} pixels")]
+    lines += [("encoding", note) for note in found.encoding]
+    lines += [("mask", note) for note in found.mask_notes]
+    lines.append(("axes", verdict(found.axes)))
+    lines += [("", reason) for reason in reasons(found.axes)]
+    if found.tilt:
+        lines.append(("frame", f"turned by {found.tilt:.0f} degrees against the camera. {TURN}"))
+    lines += [("camera", note) for note in found.camera_notes]
+    if found.focal is not None:
+        lines.append(("rays", str(found.focal)))
+    lines.append(("try", found.command))
+    return "\n".join(f"{name:<10}{value}" for name, value in lines)
+
+
+def _as_json(found: CheckUp) -> dict[str, Any]:
+    from rayrelief.conventions import convention_name
+    from rayrelief.doctor.advice import reasons
+
+    axes, focal = found.axes, found.focal
+    named = [convention_name(code) for code in axes.candidates]
+    return {
+        "file": str(found.source),
+        "size": found.size,
+        "encoding": found.encoding,
+        "mask": found.mask_notes,
+        "convention": None if found.tilt or not axes.decided else named[0],
+        "candidates": named,
+        "confidence": axes.confidence,
+        "reasons": reasons(axes),
+        "tilt_degrees": found.tilt,
+        "camera": found.camera_notes,
+        "focal_length": None
+        if focal is None or not focal.told
+        else {"best": focal.best, "shortest": focal.shortest, "longest": focal.longest},
+        "command": found.command,
+    }

@@ -1,0 +1,109 @@
+"""A folder, or one normal map, to what can be found out about it without being told anything."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration import KOrder
+from rayrelief.conventions import BoolArray, convention_name
+from rayrelief.datasets.folder import find_camera, find_normals, has_camera
+from rayrelief.datasets.masks import find_mask
+from rayrelief.doctor.axes import Axes, find_axes
+from rayrelief.doctor.focal import FocalLength, find_focal_length
+from rayrelief.doctor.frame import find_tilt
+from rayrelief.io.normals import read_normals
+from rayrelief.io.sources import missing
+
+
+@dataclass(frozen=True, eq=False)
+class CheckUp:
+    """What was found out about a normal map.
+
+    Attributes
+    ----------
+    source
+        The file that holds it.
+    size
+        (width, height).
+    encoding, mask_notes, camera_notes
+        How it was decoded, what is inside, and which camera was found.
+    axes
+        Those of its normals.
+    tilt
+        Degrees by which they are turned against the frame of the camera, as in world space.
+    focal
+        The focal length that suits it; None where the axes are not known or a camera is.
+    command
+        What to run next.
+    """
+
+    source: Path
+    size: tuple[int, int]
+    encoding: tuple[str, ...]
+    mask_notes: tuple[str, ...]
+    camera_notes: tuple[str, ...]
+    axes: Axes
+    tilt: float
+    focal: FocalLength | None
+    command: str
+
+
+def check_up(
+    path: str | os.PathLike[str],
+    *,
+    camera: Camera | str | os.PathLike[str] | None = None,
+    mask: BoolArray | str | os.PathLike[str] | None = None,
+    which: str | None = None,
+    k_order: KOrder = "auto",
+) -> CheckUp:
+    """Find out what kind of normal map this is; arguments as for ``read_scene``."""
+    path = Path(path)
+    if not path.exists():
+        raise missing(path, "a folder or a normal map")
+    folder = path if path.is_dir() else None
+    source = path if folder is None else find_normals(folder)
+    file = read_normals(source)
+    height, width = file.normals.shape[:2]
+    chosen: Camera | None = None
+    notes: tuple[str, ...] = ("none given and none in the folder",)
+    if camera is not None or has_camera(folder):
+        chosen, notes = find_camera(folder, camera, height, width, which, k_order)
+    inside, mask_notes = find_mask(path, mask, file)
+    axes = find_axes(file.normals, inside, chosen)
+    focal, tilt = None, 0.0
+    if axes.readings:
+        tilt = find_tilt(file.normals, inside, axes.readings[0], chosen)
+    if axes.readings and chosen is None:
+        focal = find_focal_length(file.normals, inside, axes.readings[0].axes)
+    return CheckUp(
+        source=source,
+        size=(width, height),
+        encoding=file.notes,
+        mask_notes=mask_notes,
+        camera_notes=notes,
+        axes=axes,
+        tilt=tilt,
+        focal=focal,
+        command=_command(path, axes, focal),
+    )
+
+
+def _command(path: Path, axes: Axes, focal: FocalLength | None) -> str:
+    """Command that integrates the map, with what is still to be said in capitals."""
+    words = ["rayrelief integrate", str(path), "-o out"]
+    words.append(
+        f"--convention {convention_name(axes.readings[0].axes)}"
+        if axes.decided
+        else "--convention " + "|".join(map(convention_name, axes.candidates[:3] or ("NAME",)))
+    )
+    if focal is not None:
+        if not focal.told:
+            words.append("--camera CAMERA")
+        elif focal.parallel:
+            words.append("--camera orthographic")
+        else:
+            words.append(f"--fov {focal.degrees(focal.best):.0f}")
+    return " ".join(words)

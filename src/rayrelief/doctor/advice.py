@@ -1,0 +1,158 @@
+"""Advice on the axes of a normal map: what they are, what that rests on, and what to do."""
+
+from __future__ import annotations
+
+from rayrelief.cameras.base import Camera
+from rayrelief.conventions import (
+    AUTO,
+    CONVENTIONS,
+    BoolArray,
+    FloatArray,
+    axes_in_words,
+    axes_of,
+    convention_name,
+)
+from rayrelief.doctor.axes import Axes, Evidence, Reading, find_axes
+from rayrelief.doctor.frame import find_tilt
+from rayrelief.errors import InputError
+
+SAID = 0.5  # standard deviations: a cue that says less is not mentioned
+NAMED = 3  # rivals that are named in a message
+TURN = (
+    "They may be in world space, as Blender's Normal pass is: rotate them into the frame of the "
+    "camera first (see docs/conventions.md)"
+)
+
+
+def settle_axes(
+    vectors: FloatArray,
+    mask: BoolArray,
+    camera: Camera,
+    convention: str,
+    *,
+    image: bool,
+    name: str,
+    check: bool,
+) -> tuple[str, tuple[str, ...]]:
+    """Axes of a map (H, W, 3) in the frame of its file, and a note where they were found out.
+
+    Parameters
+    ----------
+    convention
+        What was told, or "auto". InputError where the map speaks clearly against it, and where
+        "auto" finds no answer.
+    image
+        Whether the file is an image, see `axes_of`.
+    name
+        Of the file, for messages.
+    check
+        Whether to look at what was told.
+    """
+    if convention.strip().lower() == AUTO:
+        found = find_axes(vectors, mask, camera)
+        if not found.decided:
+            raise undecided(found, name)
+        if tilt := find_tilt(vectors, mask, found.readings[0], camera):
+            raise turned(tilt, name)
+        note = f"{name}: {verdict(found)}; {'; '.join(reasons(found))}"
+        return found.readings[0].axes, (note,)
+    told = axes_of(convention, image=image)
+    if not check:
+        return told, ()
+    found = find_axes(vectors, mask, camera)
+    if found.refutes(told):
+        # It may be the camera that is wrong: the axes are only if no camera suits them.
+        free = find_axes(vectors, mask)
+        if free.refutes(told):
+            raise refuted(free if free.decided else found, told, convention, name)
+    return told, ()
+
+
+def verdict(found: Axes) -> str:
+    """The answer in a sentence."""
+    if not found.readings:
+        return "cannot tell the axes: the normals face no side in common"
+    axes = found.readings[0].axes
+    best = f"{_named(axes)} ({axes_in_words(axes)})"
+    sure = f"confidence {100 * found.confidence:.0f} %"
+    if found.decided:
+        return f"axes of {best}, {sure}"
+    return f"cannot tell the axes: {best} or {_listed(found.rivals)}"
+
+
+def reasons(found: Axes) -> tuple[str, ...]:
+    """What the answer rests on: each cue that prefers the best reading to its nearest rivals."""
+    if not found.readings:
+        return ("no order and no signs of their components make them face the camera",)
+    best, *others = found.readings
+    evidence = [Evidence.between(best, other) for other in others]
+    said = []
+    if any(each.facing > SAID for each in evidence):
+        said.append(f"facing: {100 * best.away:.1f} % of the normals would face away")
+    if any(each.curl > SAID for each in evidence):
+        curls = sorted(other.curl.mean for other in others)
+        said.append(
+            f"curl: {best.curl.mean:.2f} of what it could be, in other axes up to {curls[-1]:.2f}"
+        )
+    if any(each.outline > SAID for each in evidence):
+        said.append(
+            f"outline: cosine {best.agreement:.2f} between the normals and the way out of the "
+            f"mask, at {best.outline[0]:,} pixels"
+        )
+    recedes, rises = best.contours
+    if any(each.contours > SAID for each in evidence) and recedes > 2 * rises:
+        said.append(
+            f"contours: steep surfaces turn away at {recedes:,} of {recedes + rises:,} pixels"
+        )
+    return tuple(said) or ("nothing in the map tells them apart",)
+
+
+def undecided(found: Axes, name: str) -> InputError:
+    """Error for a map that does not say what its axes are."""
+    return InputError(
+        f"{name}: {verdict(found)}",
+        expected="a map that tells, or convention= (--convention)",
+        remedy=TURN if not found.readings else _ask(found),
+    )
+
+
+def turned(tilt: float, name: str) -> InputError:
+    """Error for normals that are not in the frame of their camera."""
+    return InputError(
+        f"the normals of {name} fit a surface only after a turn of {tilt:.0f} degrees",
+        expected="normals in the frame of the camera",
+        remedy=TURN,
+    )
+
+
+def refuted(found: Axes, told: str, convention: str, name: str) -> InputError:
+    """Error for a map that was read in axes that it does not have."""
+    best: Reading = found.readings[0]
+    fitting = [axes for axes in found.candidates if axes != told]
+    return InputError(
+        f"the normals of {name} do not fit the convention {convention!r} ({axes_in_words(told)})",
+        expected=f"{_listed(tuple(fitting))} ({'; '.join(reasons(found))})",
+        remedy=f"Pass convention={convention_name(best.axes)!r} (--convention "
+        f"{convention_name(best.axes)}), or check_convention=False (--no-convention-check) to go "
+        "on as told",
+    )
+
+
+def _ask(found: Axes) -> str:
+    usual = [axes for axes in found.candidates if axes in CONVENTIONS.values()]
+    usual = usual or [found.candidates[0]]
+    choices = " or ".join(f"--convention {convention_name(axes)}" for axes in usual[:NAMED])
+    return f"Say what wrote the map, or its axes: {choices}"
+
+
+def _named(axes: str) -> str:
+    name = convention_name(axes)
+    reverse = axes[::-1]
+    if name == axes and reverse in CONVENTIONS.values():
+        return f"{axes!r}, {convention_name(reverse)!r} with red and blue swapped"
+    return repr(name)
+
+
+def _listed(codes: tuple[str, ...]) -> str:
+    named = " or ".join(_named(axes) for axes in codes[:NAMED])
+    return named if len(codes) <= NAMED else f"{named} or {len(codes) - NAMED} others"

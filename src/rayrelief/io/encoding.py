@@ -1,0 +1,185 @@
+"""How the numbers of a normal map stand for vectors: told by the lengths that they give."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import FileError
+
+ROUNDING = 0.01
+"""How far resampling may push a float file out of its range without changing what it means."""
+UNIT = 0.06  # how far the length of a stored normal may be from 1
+SHORTEST, LONGEST = 0.5, 1.35  # of vectors from colours: black and white have 1.73, grey has 0
+SAMPLE = 200_000  # pixels that lengths are looked at
+LEAST, DISTINCT = 300, 30  # pixels that tell how 8 bits were written, and different sums of theirs
+# Whether the values of 8 bits were rounded or cut off, and around which zero: offset of the
+# vectors in half steps, and their scale.
+WRITERS: dict[tuple[int, float], str] = {
+    (0, 1.0): "8-bit, decoded as value / 255 * 2 - 1",
+    (-1, 1.0): "8-bit, truncated when written: decoded as (value + 0.5) / 255 * 2 - 1",
+    (-1, 127 / 127.5): "8-bit with 127 as zero: decoded as value / 127 - 1",
+    (1, 127 / 127.5): "8-bit with 128 as zero: decoded as (value - 128) / 127",
+    (1, 128 / 127.5): "8-bit with 128 as zero: decoded as value / 128 - 1",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """Vectors (H, W, 3) of any length, a note on how they were decoded, and their step.
+
+    ``coded`` says that they come from colours: a length far from 1 is then no normal.
+    """
+
+    vectors: FloatArray
+    note: str
+    step: float
+    coded: bool = True
+
+    @property
+    def far_from_unit(self) -> BoolArray:
+        """Where colours give no normal: black, white, grey, and what lies between."""
+        if not self.coded:
+            return np.zeros(self.vectors.shape[:2], np.bool_)
+        with np.errstate(invalid="ignore"):
+            length = _lengths(self.vectors)
+            far: BoolArray = (length < SHORTEST) | (length > LONGEST)
+        return far
+
+
+def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
+    """Vectors from two or three channels (H, W, channels) of 8 or 16 bits, or floats."""
+    if values.dtype in (np.uint8, np.uint16):
+        check_two(path, values / np.iinfo(values.dtype).max * 2.0 - 1.0)
+        return _from_integers(values)
+    if not np.issubdtype(values.dtype, np.floating):
+        raise FileError(
+            f"{path} holds values of the type {values.dtype}",
+            expected="8- or 16-bit unsigned integers, or floats",
+            remedy="Save the vectors as floats between -1 and 1",
+        )
+    vectors = values.astype(np.float64)
+    finite = vectors[np.isfinite(vectors).all(axis=-1) & vectors.any(axis=-1)]
+    if finite.size == 0 or finite.min() < -ROUNDING:
+        check_two(path, vectors)
+        return _completed(vectors, "floats, as stored", 0.0, coded=False)
+    if finite.max() > 1.0 + ROUNDING:
+        raise FileError(
+            f"{path} holds floats from {finite.min():g} to {finite.max():g}",
+            expected="components between -1 and 1, or encoded between 0 and 1",
+            remedy="Decode the values to vectors, or save them as integers",
+        )
+    # A flat wall (0, 0, 1) also lies within [0, 1]: the length tells vectors from colours.
+    if values.shape[-1] == 3 and length_error(finite) <= length_error(2.0 * finite - 1.0):
+        return Decoded(vectors, "floats, as stored", 0.0, coded=False)
+    vectors = 2.0 * vectors - 1.0
+    check_two(path, vectors)
+    return _linear(vectors, "floats between 0 and 1, decoded as 2 * value - 1", 0.0)
+
+
+def check_two(path: Path, vectors: FloatArray) -> None:
+    """Raise FileError for two components that are not x and y of unit vectors."""
+    if vectors.shape[-1] == 2 and not _within_circle(vectors):
+        raise FileError(
+            f"{path} has two channels, which are not x and y of unit vectors",
+            expected="x^2 + y^2 <= 1, or a normal map with three components",
+            remedy="Save x, y and z",
+        )
+
+
+def _from_integers(values: npt.NDArray[Any]) -> Decoded:
+    top, bits = int(np.iinfo(values.dtype).max), 8 * values.dtype.itemsize
+    vectors, step = values / top * 2.0 - 1.0, 2.0 / top
+    decoded = _linear(vectors, f"{bits}-bit, decoded as value / {top} * 2 - 1", step)
+    if bits != 8 or decoded.vectors is not vectors:  # or it has been changed already
+        return decoded
+    offset, scale = _writer(vectors)
+    if (offset, scale) == (0, 1.0):
+        return decoded
+    return Decoded((vectors - offset / 255) / scale, WRITERS[offset, scale], step)
+
+
+def _linear(vectors: FloatArray, note: str, step: float) -> Decoded:
+    """Vectors of colours, where they are two components, or were stored with an sRGB curve."""
+    if vectors.shape[-1] == 3 and unit_share(vectors) < 0.5:
+        colours = (vectors + 1.0) / 2.0
+        curve = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+        straight = 2.0 * curve - 1.0
+        if unit_share(straight) > 0.8:
+            return Decoded(straight, f"{note} after inverting the sRGB curve", step)
+        blue = vectors[..., 2]
+        if blue.min() == blue.max() and _within_circle(vectors):
+            return _completed(vectors[..., :2], note, step)
+    return _completed(vectors, note, step)
+
+
+def _completed(vectors: FloatArray, note: str, step: float, *, coded: bool = True) -> Decoded:
+    """Three components from two, or the three there are."""
+    if vectors.shape[-1] == 3:
+        return Decoded(vectors, note, step, coded)
+    rest = 1.0 - np.einsum("...i,...i->...", vectors, vectors)
+    whole = np.concatenate([vectors, np.sqrt(np.maximum(rest, 0.0))[..., None]], axis=-1)
+    return Decoded(whole, f"{note}; two channels, z = sqrt(1 - x^2 - y^2) > 0", step, coded)
+
+
+def _within_circle(vectors: FloatArray) -> bool:
+    """Whether the first two of components (..., n) vary, and may be x and y of unit vectors."""
+    across = vectors[..., :2]
+    within = np.einsum("...i,...i->...", across, across) < 1.0 + UNIT
+    varies = np.nanmax(across, axis=(0, 1)) - np.nanmin(across, axis=(0, 1)) > UNIT
+    return bool(varies.all() and np.mean(within) > 0.95)
+
+
+def _writer(vectors: FloatArray) -> tuple[int, float]:
+    """Offset in half steps and scale with which 8 bits were written: a key of `WRITERS`.
+
+    |k n + b (1, 1, 1)|^2 = k^2 + 2 k b (n . (1, 1, 1)) + 3 b^2: a line over the sum of components.
+    """
+    sample = _sample(vectors)
+    squared = np.einsum("ij,ij->i", sample, sample)
+    unit = np.abs(squared - 1.0) < 2 * UNIT
+    if np.count_nonzero(unit) < LEAST:
+        return 0, 1.0
+    total, squared = sample[unit].sum(axis=-1), squared[unit]
+    if np.ptp(total) < 0.2 or np.unique(total).size < DISTINCT:
+        return 0, 1.0
+    (slope, constant), covariance = np.polyfit(total, squared, 1, cov=True)
+    half_steps = float(slope) / 2 * 255
+    unsure = math.sqrt(covariance[0, 0]) / 2 * 255
+    noise = 3 * (2 / 255) ** 2 / 12
+    scale = math.sqrt(max(float(constant) + 3 * (slope / 2) ** 2 - noise, 0.0))
+    nearest = min(WRITERS, key=lambda key: abs(key[0] - half_steps) + 255 * abs(key[1] - scale))
+    close = abs(nearest[0] - half_steps) < 0.35 and 255 * abs(nearest[1] - scale) < 0.5
+    return nearest if close and unsure < 0.1 else (0, 1.0)
+
+
+def unit_share(vectors: FloatArray) -> float:
+    """Share of the vectors (..., 3) with a length near 1, among those that are no background."""
+    length = _lengths(_sample(vectors))
+    content = (length > SHORTEST) & (length < LONGEST)
+    near = np.abs(length - 1.0) < UNIT
+    return float(near.sum()) / max(float(content.sum()), 1.0)
+
+
+def _sample(vectors: FloatArray) -> FloatArray:
+    """Some of the vectors (..., 3) that are finite, as (N, 3)."""
+    rows = vectors.reshape(-1, 3)
+    rows = rows[:: max(1, len(rows) // SAMPLE)]
+    finite: FloatArray = rows[np.isfinite(rows).all(axis=-1)]
+    return finite
+
+
+def _lengths(vectors: FloatArray) -> FloatArray:
+    lengths: FloatArray = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
+    return lengths
+
+
+def length_error(vectors: FloatArray) -> float:
+    """Median distance of the lengths of vectors (N, 3) from 1."""
+    return float(np.median(np.abs(np.linalg.norm(vectors, axis=-1) - 1.0)))

@@ -1,0 +1,149 @@
+"""How the values of a normal map stand for vectors: told from the map itself."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from rayrelief.conventions import from_opencv
+from rayrelief.io.exr import write_exr
+from rayrelief.io.images import write_png
+from rayrelief.io.normals import read_normals
+from rayrelief.synthetic import GALLERY
+
+SCENE = GALLERY["sphere"](96, 128)
+INSIDE = SCENE.mask
+NORMALS = from_opencv(SCENE.normals, "opengl")  # NaN outside
+
+
+def worst(path):
+    """Largest error of a component, inside."""
+    file = read_normals(path)
+    length = np.linalg.norm(file.normals, axis=-1, keepdims=True)
+    return np.abs(file.normals / length - NORMALS)[INSIDE].max(), file
+
+
+def stored(values, background=0):
+    return np.where(INSIDE[..., None], np.nan_to_num(values), background)
+
+
+@pytest.mark.parametrize("axes", [(1, 1, 1), (-1, 1, -1), (1, -1, 1)])
+@pytest.mark.parametrize(
+    ("writer", "word"),
+    [
+        (lambda n: np.rint((n + 1) / 2 * 255), "value / 255 * 2 - 1"),
+        (lambda n: np.floor((n + 1) / 2 * 255), "truncated"),
+        (lambda n: np.rint(127 * n + 127), "127 as zero"),
+        (lambda n: np.rint(127 * n + 128), "128 as zero"),
+        (lambda n: np.minimum(np.rint(128 * n + 128), 255), "value / 128 - 1"),
+    ],
+)
+def test_the_writer_of_8_bits_is_told(tmp_path, writer, word, axes):
+    vectors = NORMALS * axes
+    write_png(tmp_path / "n.png", stored(writer(vectors)).astype(np.uint8))
+    file = read_normals(tmp_path / "n.png")
+    assert word in file.notes[0]
+    errors = (file.normals - vectors)[INSIDE]
+    assert np.abs(errors.mean(axis=0)).max() < 3e-4  # a tenth of a half step
+    assert np.abs(errors).max() < 1.02 / 127
+
+
+def test_an_srgb_curve_is_undone(tmp_path):
+    colours = (NORMALS + 1) / 2
+    curved = np.where(colours <= 0.0031308, 12.92 * colours, 1.055 * colours ** (1 / 2.4) - 0.055)
+    write_png(tmp_path / "n.png", stored(np.rint(curved * 65535)).astype(np.uint16))
+    error, file = worst(tmp_path / "n.png")
+    assert error < 1e-3
+    assert "sRGB" in file.notes[0]
+
+
+@pytest.mark.parametrize("blue", [0, 128, 255])
+def test_z_is_restored_from_two_channels(tmp_path, blue):
+    plane = np.clip(GALLERY["ellipsoid_inside"](40, 60).normals, -1, 1)
+    vectors = from_opencv(plane, "opengl")
+    colours = np.rint((vectors + 1) / 2 * 255)
+    colours[..., 2] = blue
+    write_png(tmp_path / "n.png", colours.astype(np.uint8))
+    file = read_normals(tmp_path / "n.png")
+    assert np.abs(file.normals - vectors).max() < 0.02
+    np.save(tmp_path / "two.npy", vectors[..., :2])
+    np.testing.assert_allclose(read_normals(tmp_path / "two.npy").normals, vectors, atol=1e-12)
+
+
+def test_x_in_alpha_and_y_in_green(tmp_path):
+    vectors = from_opencv(GALLERY["ellipsoid_inside"](40, 60).normals, "opengl")
+    x, y, _ = np.moveaxis(np.rint((vectors + 1) / 2 * 65535).astype(np.uint16), -1, 0)
+    flat = np.zeros_like(x)
+    write_png(tmp_path / "n.png", np.stack([flat, y, flat, x], axis=-1))
+    assert np.abs(read_normals(tmp_path / "n.png").normals - vectors).max() < 1e-3
+
+
+@pytest.mark.parametrize("background", [0, 127, 128, 255])
+@pytest.mark.parametrize("suffix", [".png", ".jpg"])
+def test_colours_of_a_background_are_outside(tmp_path, background, suffix):
+    image = stored(np.rint((NORMALS + 1) / 2 * 255), background).astype(np.uint8)
+    path = tmp_path / f"n{suffix}"
+    path.write_bytes(cv2.imencode(suffix, image[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 90])[1])
+    inside = ~read_normals(path).outside
+    assert not np.any(inside & ~INSIDE)
+    assert inside.sum() > (1.0 if suffix == ".png" else 0.9) * INSIDE.sum() - 1
+
+
+@pytest.mark.parametrize("shape", ["1,3,H,W", "1,H,W,3", "3,H,W", "float16"])
+def test_layouts_of_arrays(tmp_path, shape):
+    vectors = np.nan_to_num(NORMALS)
+    arrays = {
+        "1,3,H,W": np.moveaxis(vectors, -1, 0)[None],
+        "1,H,W,3": vectors[None],
+        "3,H,W": np.moveaxis(vectors, -1, 0),
+        "float16": vectors.astype(np.float16),
+    }
+    np.save(tmp_path / "n.npy", arrays[shape])
+    assert worst(tmp_path / "n.npy")[0] < 1e-3
+
+
+def test_a_fourth_channel_of_floats_is_a_confidence(tmp_path):
+    kappa = np.linspace(0, 20, INSIDE.size).reshape(INSIDE.shape)
+    both = np.concatenate([np.nan_to_num(NORMALS), kappa[..., None]], axis=-1)
+    np.save(tmp_path / "n.npy", np.moveaxis(both, -1, 0)[None])
+    file = read_normals(tmp_path / "n.npy")
+    assert file.mask is None
+    np.testing.assert_allclose(file.confidence, kappa / 20)
+    both[..., 3] = INSIDE
+    np.save(tmp_path / "n.npy", both)
+    file = read_normals(tmp_path / "n.npy")
+    np.testing.assert_array_equal(file.mask, INSIDE)
+    assert file.confidence is None
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_normals_beside_a_photo_are_found(tmp_path, first):
+    photo = np.random.default_rng(0).integers(90, 200, (*INSIDE.shape, 3))
+    normals = stored(np.rint((NORMALS + 1) / 2 * 255))
+    pair = [normals, photo] if first else [photo, normals]
+    write_png(tmp_path / "n.png", np.concatenate(pair, axis=1).astype(np.uint8))
+    error, file = worst(tmp_path / "n.png")
+    assert error < 0.01
+    assert "half" in file.notes[0]
+
+
+def test_the_layer_of_a_rendering_is_found(tmp_path):
+    layers = {"ViewLayer.Combined": "RGBA", "ViewLayer.Normal": "XYZ"}
+    channels = {
+        f"{layer}.{axis}": np.nan_to_num(NORMALS[..., min(k, 2)])
+        * (1 if "Normal" in layer else 0.3)
+        for layer, axes in layers.items()
+        for k, axis in enumerate(axes)
+    }
+    channels["ViewLayer.Depth.Z"] = np.ones(INSIDE.shape)
+    write_exr(tmp_path / "n.exr", channels)
+    assert worst(tmp_path / "n.exr")[0] < 1e-6
+
+
+def test_hdf5(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="needs h5py, the extra 'hdf5'")
+    with h5py.File(tmp_path / "n.hdf5", "w") as file:
+        file["normals"] = (np.nan_to_num(NORMALS) + 1) / 2
+        file["colors"] = np.zeros(3)
+    assert worst(tmp_path / "n.hdf5")[0] < 1e-6
