@@ -17,8 +17,10 @@ from rayrelief.components import Components, fix_constants
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
+from rayrelief.fusion.solving import solve_with_prior
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
+from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
 from rayrelief.result import Integration
 
@@ -40,6 +42,9 @@ CALLBACKS = Rule(
     "a function that takes an Iteration",
     "Leave it out, or return True from it to stop",
 )
+PRIORS = instance_of(
+    DepthPrior, "a DepthPrior", "Use DepthPrior(depth), with NaN where no depth is known"
+)
 FAILURES = one_of(get_args(OnFailure), "Leave it out to be warned")
 
 
@@ -49,6 +54,7 @@ def integrate(
     *,
     mask: npt.ArrayLike | None = None,
     start: npt.ArrayLike | None = None,
+    prior: DepthPrior | None = None,
     method: Method | None = None,
     backend: Backend | None = None,
     callback: Callback | None = None,
@@ -68,6 +74,8 @@ def integrate(
         (H, W), True inside; None uses every pixel that has a normal and a ray.
     start
         (H, W) initial depth, of the same kind as the result's; also fixes the scale.
+    prior
+        Known depths, of all pixels or of a few: they place the parts of the surface.
     method
         ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
         with ``solve`` (docs/write_your_own.md).
@@ -94,6 +102,8 @@ def integrate(
         )
     method = default_method() if method is None else method
     METHODS.check("the method", method)
+    if prior is not None:
+        PRIORS.check("the prior", prior)
     if callback is not None:
         CALLBACKS.check("the callback", callback)
     backend = CPU() if backend is None else backend
@@ -104,7 +114,11 @@ def integrate(
         check_memory(inside.size, int(np.count_nonzero(inside)), method, backend)
     problem = assemble(array, camera, mask=inside, start=start, method=method)
     del array, inside
-    solution = method.solve(problem, backend, callback)
+    fit = None
+    if prior is None:
+        solution = method.solve(problem, backend, callback)
+    else:
+        solution, fit = solve_with_prior(problem, prior, method, backend, callback)
     _check_solution(solution, problem, method)
     x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
     solution = replace(solution, x=x)
@@ -116,10 +130,11 @@ def integrate(
         depth_kind=problem.depth_kind,
         camera=camera,
         method=method,
-        status=Status(outcome, _notes(problem, components, solution)),
+        status=Status(outcome, _notes(problem, components, solution, fit)),
         history=solution.history,
         components=components,
         preprocessing=problem.preprocessing,
+        prior=fit,
         _problem=problem,
         _solution=solution,
     )
@@ -154,19 +169,24 @@ def _read_only(array: FloatArray) -> FloatArray:
     return array
 
 
-def _notes(problem: Problem, components: Components, solution: Solution) -> tuple[str, ...]:
+def _notes(
+    problem: Problem, components: Components, solution: Solution, fit: PriorFit | None
+) -> tuple[str, ...]:
     notes = [*problem.preprocessing.notes(), *solution.notes]
     if problem.equations.left_out:
         notes.append(
             f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "
             "continuous surface has their normals"
         )
+    if fit is not None:
+        notes.append(str(fit))
     free = components.free
-    if free > 1:
+    if free > 1 or (free and fit is not None):
+        without = "" if fit is None else " without a known depth"
         constant = "scale" if problem.view.camera.central else "shift"
         notes.append(
-            f"{free:,} separate components: the {constant} of each is arbitrary, so depths "
-            "can be compared only within a component"
+            f"{free:,} separate components{without}: the {constant} of each is arbitrary, so "
+            "depths can be compared only within a component"
         )
     return tuple(notes)
 

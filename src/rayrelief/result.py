@@ -18,6 +18,7 @@ from rayrelief.jumps import both_ways, jump_sizes, relative_jumps
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Iteration, Method, Solution, Support
 from rayrelief.preprocess import PreprocessReport
+from rayrelief.prior import PriorFit
 from rayrelief.problem import Problem
 from rayrelief.surface import grid_mesh, mean_angle
 
@@ -43,6 +44,8 @@ class Integration:
         Parts of the mask that are not connected; each has its own scale (or shift).
     preprocessing
         What was found and done to the normals.
+    prior
+        How the surface agrees with the depths that were known; None without any.
     """
 
     depth: FloatArray
@@ -55,6 +58,7 @@ class Integration:
     preprocessing: PreprocessReport
     _problem: Problem = field(repr=False)
     _solution: Solution = field(repr=False)
+    prior: PriorFit | None = None
     _meshes: dict[tuple[float, bool], Mesh] = field(default_factory=dict, init=False, repr=False)
 
     @property
