@@ -55,6 +55,7 @@ def integrate(
     mask: npt.ArrayLike | None = None,
     start: npt.ArrayLike | None = None,
     prior: DepthPrior | None = None,
+    confidence: npt.ArrayLike | None = None,
     method: Method | None = None,
     backend: Backend | None = None,
     callback: Callback | None = None,
@@ -76,6 +77,8 @@ def integrate(
         (H, W) initial depth, of the same kind as the result's; also fixes the scale.
     prior
         Known depths, of all pixels or of a few: they place the parts of the surface.
+    confidence
+        (H, W) how far each normal is to be trusted, from 0 (it follows its neighbours) to 1.
     method
         ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
         with ``solve`` (docs/write_your_own.md).
@@ -112,7 +115,9 @@ def integrate(
     inside = checked_mask(mask, array.shape[:2])
     if memory_check:
         check_memory(inside.size, int(np.count_nonzero(inside)), method, backend)
-    problem = assemble(array, camera, mask=inside, start=start, method=method)
+    problem = assemble(
+        array, camera, mask=inside, start=start, confidence=confidence, method=method
+    )
     del array, inside
     fit = None
     if prior is None:

@@ -14,6 +14,7 @@ from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError
+from rayrelief.formulation.confidence import with_confidence
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
@@ -120,13 +121,14 @@ def assemble(
     *,
     mask: npt.ArrayLike | None = None,
     start: npt.ArrayLike | None = None,
+    confidence: npt.ArrayLike | None = None,
     method: object = None,
 ) -> Problem:
     """Check the input, prepare the normals, connect the pixels and set up their equations.
 
     Parameters
     ----------
-    normals, camera, mask, start
+    normals, camera, mask, start, confidence
         As for ``integrate``.
     method
         Its ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)`` are used;
@@ -142,6 +144,9 @@ def assemble(
     graph = pixel_graph(inside, getattr(method, "connectivity", 4), wraps=view.wraps)
     equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
     equations = equations_for(graph, unit, view)
+    if confidence is not None:
+        trusted = checked_confidence(confidence, graph.shape)
+        equations = with_confidence(equations, equations.graph.gather(trusted))
     kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
     if array.dtype.itemsize <= 4:
         unit = unit.astype(np.float32)  # no less precise than what was given
@@ -207,6 +212,19 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
             "the mask is empty",
             expected="at least one pixel inside (True)",
             remedy="Check that the mask is not inverted",
+        )
+    return array
+
+
+def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Confidence (H, W) from 0 to 1, with 0 where it is NaN, or an InputError."""
+    array = np.nan_to_num(np.asarray(confidence, dtype=np.float64), posinf=np.inf, neginf=-np.inf)
+    if array.shape != shape or not np.all((array >= 0) & (array <= 1)):
+        found = f"from {array.min():g} to {array.max():g}" if array.size else "no values"
+        raise InputError(
+            f"the confidence has the shape {array.shape}, and values {found}",
+            expected=f"{shape}, the size of the normal map, from 0 for none to 1 for full",
+            remedy="Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
         )
     return array
 
