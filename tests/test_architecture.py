@@ -40,6 +40,8 @@ ORDER = [
     "edge_maps",
     "surface",
     "result",
+    "relief",
+    "scale",
     "integration",
     "evaluation",
     "viewer",

@@ -56,6 +56,7 @@ def integrate(
     start: npt.ArrayLike | None = None,
     prior: DepthPrior | None = None,
     confidence: npt.ArrayLike | None = None,
+    periodic: tuple[bool, bool] = (False, False),
     method: Method | None = None,
     backend: Backend | None = None,
     callback: Callback | None = None,
@@ -79,6 +80,9 @@ def integrate(
         Known depths, of all pixels or of a few: they place the parts of the surface.
     confidence
         (H, W) how far each normal is to be trusted, from 0 (it follows its neighbours) to 1.
+    periodic
+        Whether the rows, and whether the columns, of a texture repeat: its last row then joins the
+        first, without a tilt. Orthographic cameras only.
     method
         ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
         with ``solve`` (docs/write_your_own.md).
@@ -116,7 +120,13 @@ def integrate(
     if memory_check:
         check_memory(inside.size, int(np.count_nonzero(inside)), method, backend)
     problem = assemble(
-        array, camera, mask=inside, start=start, confidence=confidence, method=method
+        array,
+        camera,
+        mask=inside,
+        start=start,
+        confidence=confidence,
+        periodic=periodic,
+        method=method,
     )
     del array, inside
     fit = None
@@ -177,7 +187,7 @@ def _read_only(array: FloatArray) -> FloatArray:
 def _notes(
     problem: Problem, components: Components, solution: Solution, fit: PriorFit | None
 ) -> tuple[str, ...]:
-    notes = [*problem.preprocessing.notes(), *solution.notes]
+    notes = [*problem.preprocessing.notes(), *problem.notes, *solution.notes]
     if problem.equations.left_out:
         notes.append(
             f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "

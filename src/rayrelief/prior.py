@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.checks import Rule, check_settings, is_not_negative, one_of
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.errors import InputError
 
 Residual = Literal["log", "linear"]
@@ -25,7 +25,7 @@ class DepthPrior:
     Attributes
     ----------
     depth
-        (H, W), NaN where none is known, of the same kind as the result's depth.
+        (H, W), NaN where none is known.
     sigma
         Standard deviation of the known depths, one for all or (H, W): a fraction of the depth for
         logarithmic residuals, in the unit of the depth for linear ones. Errors of neighbouring
@@ -37,12 +37,15 @@ class DepthPrior:
     residual
         What sigma measures: "log" for central cameras and "linear" for orthographic ones unless
         given.
+    kind
+        "z", or "distance" along the ray; that of the result unless given.
     """
 
     depth: npt.ArrayLike
     sigma: npt.ArrayLike | None = None
     weight: float = 1.0
     residual: Residual | None = None
+    kind: DepthKind | None = None
 
     def __post_init__(self) -> None:
         depth: FloatArray = np.array(self.depth, dtype=np.float64)
@@ -60,6 +63,7 @@ class DepthPrior:
             self,
             weight=Rule(is_not_negative, "a finite number >= 0", "Leave it out for 1"),
             residual=one_of((*get_args(Residual), None), words),
+            kind=one_of((*get_args(DepthKind), None), "Leave it out for that of the result"),
         )
         if self.sigma is not None:
             sigma: FloatArray = np.array(self.sigma, dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -72,6 +72,19 @@ class Integration:
         normals = self._problem.normals.view()
         normals.flags.writeable = False
         return normals
+
+    def scaled(self, factor: float) -> Integration:
+        """Return the same surface, so many times as large and as far away; central cameras only."""
+        if not self.camera.central or not 0 < factor < np.inf:
+            raise InputError(
+                f"a surface seen by a {type(self.camera).__name__} camera, scaled by {factor:g}",
+                expected="a central camera and a positive factor",
+                remedy="Give the pixel_size of an orthographic camera instead",
+            )
+        depth = self.depth * factor
+        depth.flags.writeable = False
+        x = self._solution.x + np.log(factor)
+        return replace(self, depth=depth, _solution=replace(self._solution, x=x))
 
     def points(self) -> FloatArray:
         """Points (H, W, 3) in the camera frame; NaN outside."""

@@ -15,6 +15,7 @@ from rayrelief.cameras.calibration import KOrder
 from rayrelief.cli.app import complete_verb
 from rayrelief.cli.options import ConventionName, Input, KOrderName
 from rayrelief.cli.settings import all_settings, build_method
+from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.conventions import AXIS_SIGNS
 from rayrelief.methods import BiNI, RayPlane, Smooth, Solution, catalogue
 from rayrelief.methods.catalogue import RECIPES
@@ -82,6 +83,7 @@ def test_every_plain_setting_of_a_recipe_is_an_option(verb, method):
 def test_both_verbs_have_the_same_options_of_input_and_method():
     integrate, evaluate = (options_of(verb) for verb in VERBS)
     own = {"path", "out", "depth_format", "mesh_format", "dry_run"}
+    own |= {each.name for each in fields(SurfaceOptions)}
     assert integrate.keys() - evaluate.keys() == own
     assert evaluate.keys() - integrate.keys() == {"paths"}
     shared = integrate.keys() & evaluate.keys()

@@ -51,6 +51,7 @@ def test_a_plane_is_exact_with_any_confidence():
     confidence = np.random.default_rng(0).random(SHAPE)
     confidence[3:6, 3:9] = np.nan  # as good as 0
     result = integrate(scene.normals, scene.camera, confidence=confidence, method=Smooth())
+    assert scene.depth is not None
     assert_allclose(result.depth / np.median(result.depth), scene.depth / np.median(scene.depth))
 
 

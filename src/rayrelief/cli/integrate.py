@@ -9,6 +9,7 @@ import typer
 
 from rayrelief.cli import options
 from rayrelief.cli.console import plain_errors
+from rayrelief.cli.surface_options import SurfaceOptions
 
 DEPTH_FORMATS = ("npy", "npz", "exr", "png")
 MESH_FORMATS = ("ply", "obj", "glb", "stl")
@@ -43,14 +44,24 @@ def integrate(
         depth_formats = formats(depth_format, DEPTH_FORMATS, "--depth-format")
         mesh_formats = formats(mesh_format, MESH_FORMATS, "--mesh-format")
         source = options.Input.taken_from(chosen)
+        surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
         scene = source.scene(path)
         results = result_files(out, scene.camera, depth_formats, mesh_formats)
-        check_not_replaced(scene_files(path, source.camera_text(), source.mask), results)
+        read = scene_files(path, source.camera_text(), source.mask)
+        read += [] if surface.depth_prior is None else [surface.depth_prior]
+        written = results if surface.height_file is None else [*results, surface.height_file]
+        check_not_replaced(read, written)
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         if dry_run:
             estimate(scene, method, out, **how)
         else:
             run_and_write(
-                scene, method, out, depth_formats=depth_formats, mesh_formats=mesh_formats, **how
+                scene,
+                method,
+                out,
+                depth_formats=depth_formats,
+                mesh_formats=mesh_formats,
+                surface=surface,
+                **how,
             )

@@ -15,11 +15,13 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.console import EXIT_FAILED, progress, say
 from rayrelief.cli.report import build_report, earlier_files, to_json
+from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
+from rayrelief.io.height import check_height_suffix
 from rayrelief.methods.base import Method
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -39,26 +41,33 @@ def run_and_write(
     depth_formats: list[str],
     mesh_formats: list[str],
     as_json: bool,
+    surface: SurfaceOptions | None = None,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     check_folder(out)
     say_notes(scene)
+    surface = surface or SurfaceOptions()
+    if surface.height_file is not None:
+        check_height_suffix(surface.height_file)
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         afterwards = files_memory(pixels, inside, method)
         check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
-    result = run(scene, method, threads, memory_check)
+    known = surface.arguments(scene)
+    result = surface.scaled(run(scene, method, threads, memory_check, **known))
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     written = result_files(out, scene.camera, depth_formats, mesh_formats)
     began = time.perf_counter()
     _write_files(result, truth, written)
+    written += surface.write(result)
     seconds["write"] = time.perf_counter() - began
     _say_what_is_left(out, written)
     report = build_report(scene, result, seconds, errors, [path.name for path in written])
+    report |= {"unit": surface.unit, "surface": surface.lines(result)}
     _write_text(out / REPORT, to_json(report))
     if as_json:
         typer.echo(to_json(report | {"files": [str(p) for p in written]}))
@@ -82,6 +91,8 @@ def _print_summary(
         typer.echo(f"  angle to the input: {angle:.2f} degrees (mean)")
     if errors is not None:
         typer.echo(f"  against the ground truth: {errors}")
+    for line in report["surface"]:
+        typer.echo(f"  {line}")
     typer.echo("  written: " + ", ".join(str(p) for p in written))
 
 
@@ -91,8 +102,10 @@ def say_notes(scene: Scene, named: bool = False) -> None:
         say(f"note: {scene.name}, {note}" if named else f"note: {note}")
 
 
-def run(scene: Scene, method: Method, threads: int | None, memory_check: bool) -> Integration:
-    """Integrate a scene under a progress bar."""
+def run(
+    scene: Scene, method: Method, threads: int | None, memory_check: bool, **known: Any
+) -> Integration:
+    """Integrate a scene under a progress bar, with what is known of its surface."""
     limit = getattr(method, "max_iterations", None)
     with progress(f"integrating {scene.name}", limit) as advance:
         return integrate(
@@ -103,6 +116,7 @@ def run(scene: Scene, method: Method, threads: int | None, memory_check: bool) -
             backend=CPU(threads),
             callback=advance,
             memory_check=memory_check,
+            **known,
         )
 
 

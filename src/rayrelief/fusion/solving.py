@@ -87,6 +87,10 @@ def known_values(problem: Problem, prior: DepthPrior) -> Known:
             expected=f"{graph.shape}, the size of the normal map",
             remedy="Scale or crop them to the normal map, with the nearest depth for each pixel",
         )
+    if prior.kind not in (None, problem.depth_kind):
+        rays = problem.view.rays
+        along = rays[..., 2] if prior.kind == "z" else np.linalg.norm(rays, axis=-1)
+        depth = np.divide(depth, along, out=np.full(depth.shape, np.nan), where=along > 0)
     values, logarithmic = graph.gather(depth), problem.equations.unknown == "log-depth"
     if logarithmic and bool(np.any(values < 0)):
         raise InputError(
