@@ -22,6 +22,7 @@ from .methods.recipes import BiNI as BiNI
 from .methods.recipes import RayPlane as RayPlane
 from .methods.recipes import Smooth as Smooth
 from .preprocess import Preprocessing as Preprocessing
+from .prior import DepthPrior as DepthPrior
 from .result import Integration as Integration
 from .scene import Scene as Scene
 from .viewer.preview import write_preview as write_preview

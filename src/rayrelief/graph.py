@@ -58,6 +58,9 @@ class PixelGraph:
         (C + 1,) first node of each component, and N.
     wraps
         Whether the last column of the image joins the first.
+    turn
+        Of an image that repeats: how far apart in x and y its copies are, in the unit of the rays'
+        origins; 0 where it does not repeat.
     """
 
     shape: tuple[int, int]
@@ -66,6 +69,7 @@ class PixelGraph:
     neighbours: IndexArray
     starts: npt.NDArray[np.int64]
     wraps: bool = False
+    turn: tuple[float, float] = (0.0, 0.0)
 
     @property
     def size(self) -> int:
@@ -88,6 +92,13 @@ class PixelGraph:
     def component_of_node(self) -> Int32Array:
         """(N,): component of each node."""
         return np.repeat(np.arange(self.component_count, dtype=np.int32), np.diff(self.starts))
+
+    def turns(self, d: int, nodes: slice = slice(None)) -> Int32Array:
+        """How often each edge of a direction crosses the seam in x and y (n, 2): -1, 0 or 1."""
+        width = self.shape[1]
+        here, there = self.pixels[nodes], self.pixels[self.neighbours[d, nodes]]
+        apart = np.stack((there % width - here % width, there // width - here // width), axis=-1)
+        return np.where(np.abs(apart) > 1, -np.sign(apart), 0).astype(np.int32)
 
     def edges(self) -> Iterator[tuple[int, npt.NDArray[np.int64], IndexArray]]:
         """For each direction: its index, the nodes a with a neighbour there, that neighbour b."""
@@ -124,7 +135,7 @@ class PixelGraph:
             left_out = edges[d] | edges[d ^ 1, self.neighbours[d]]
             neighbours[d, left_out] = nodes[left_out]
         graph, order = _sorted_by_component(self.shape, self.steps, self.pixels, neighbours)
-        return replace(graph, wraps=self.wraps), order
+        return replace(graph, wraps=self.wraps, turn=self.turn), order
 
     def parts(self, joined: BoolArray) -> Int32Array:
         """Label (N,) of the part that each node is in if only these edges (D, N) join nodes.
@@ -137,9 +148,16 @@ class PixelGraph:
 
 
 def pixel_graph(
-    mask: BoolArray, connectivity: Connectivity = 4, *, wraps: bool = False
+    mask: BoolArray,
+    connectivity: Connectivity = 4,
+    *,
+    wraps: bool = False,
+    turn: tuple[float, float] = (0.0, 0.0),
 ) -> PixelGraph:
-    """Graph of the pixels inside a mask (H, W); where it wraps, the last column joins the first."""
+    """Graph of the pixels inside a mask (H, W); where it wraps, the last column joins the first.
+
+    An image that repeats has a ``turn``: the same goes for its columns, its rows, or both.
+    """
     CONNECTIVITIES.check("connectivity", connectivity)
     if mask.size > MOST_PIXELS:
         raise InputError(
@@ -154,9 +172,11 @@ def pixel_graph(
     # A copy: a kernel is compiled anew for each layout, and for what is read-only.
     # Around fewer than three columns a pixel would be its own neighbour, or have one twice.
     around = wraps and mask.shape[1] > 2
-    _join_pixels(np.array(mask, order="C"), np.array(steps), around, pixels, neighbours)
+    columns, rows = ((t > 0 and n > 2) for t, n in zip(turn, mask.shape[::-1], strict=True))
+    joined = around or columns, rows
+    _join_pixels(np.array(mask, order="C"), np.array(steps), joined, pixels, neighbours)
     graph, _ = _sorted_by_component((mask.shape[0], mask.shape[1]), steps, pixels, neighbours)
-    return replace(graph, wraps=around)
+    return replace(graph, wraps=around, turn=turn)
 
 
 def _sorted_by_component(
@@ -188,7 +208,7 @@ def _sorted_by_component(
 
 
 @njit(cache=True)
-def _join_pixels(mask: Any, steps: Any, around: bool, pixels: Any, neighbours: Any) -> None:
+def _join_pixels(mask: Any, steps: Any, around: Any, pixels: Any, neighbours: Any) -> None:
     """Number the pixels of a mask strip by strip, and find the neighbours of each."""
     height, width = mask.shape
     numbers = np.empty((height, width), dtype=np.uint32)
@@ -206,8 +226,10 @@ def _join_pixels(mask: Any, steps: Any, around: bool, pixels: Any, neighbours: A
                 a = numbers[v, u]
                 for d in range(len(steps)):
                     x, y = u + steps[d, 0], v + steps[d, 1]
-                    if around:
+                    if around[0]:
                         x = (x + width) % width
+                    if around[1]:
+                        y = (y + height) % height
                     joined = 0 <= x < width and 0 <= y < height and mask[y, x]
                     neighbours[d, a] = numbers[y, x] if joined else a
 

@@ -17,9 +17,11 @@ from rayrelief.components import Components, fix_constants
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
+from rayrelief.fusion.solving import solve_with_prior
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
 from rayrelief.plausibility import doubts
+from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
 from rayrelief.result import Integration
 
@@ -41,6 +43,9 @@ CALLBACKS = Rule(
     "a function that takes an Iteration",
     "Leave it out, or return True from it to stop",
 )
+PRIORS = instance_of(
+    DepthPrior, "a DepthPrior", "Use DepthPrior(depth), with NaN where no depth is known"
+)
 FAILURES = one_of(get_args(OnFailure), "Leave it out to be warned")
 
 
@@ -50,6 +55,9 @@ def integrate(
     *,
     mask: npt.ArrayLike | None = None,
     start: npt.ArrayLike | None = None,
+    prior: DepthPrior | None = None,
+    confidence: npt.ArrayLike | None = None,
+    periodic: tuple[bool, bool] = (False, False),
     method: Method | None = None,
     backend: Backend | None = None,
     callback: Callback | None = None,
@@ -69,6 +77,13 @@ def integrate(
         (H, W), True inside; None uses every pixel that has a normal and a ray.
     start
         (H, W) initial depth, of the same kind as the result's; also fixes the scale.
+    prior
+        Known depths, of all pixels or of a few: they place the parts of the surface.
+    confidence
+        (H, W) how far each normal is to be trusted, from 0 (it follows its neighbours) to 1.
+    periodic
+        Whether the rows, and whether the columns, of a texture repeat: its last row then joins the
+        first, without a tilt. Orthographic cameras only.
     method
         ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
         with ``solve`` (docs/write_your_own.md).
@@ -96,6 +111,8 @@ def integrate(
     method = default_method() if method is None else method
     METHODS.check("the method", method)
     SWITCH.check("memory_check", memory_check)
+    if prior is not None:
+        PRIORS.check("the prior", prior)
     if callback is not None:
         CALLBACKS.check("the callback", callback)
     backend = CPU() if backend is None else backend
@@ -104,9 +121,21 @@ def integrate(
     inside = checked_mask(mask, array.shape[:2])
     if memory_check:
         check_memory(inside.size, int(np.count_nonzero(inside)), method, backend)
-    problem = assemble(array, camera, mask=inside, start=start, method=method)
+    problem = assemble(
+        array,
+        camera,
+        mask=inside,
+        start=start,
+        confidence=confidence,
+        periodic=periodic,
+        method=method,
+    )
     del array, inside
-    solution = method.solve(problem, backend, callback)
+    fit = None
+    if prior is None:
+        solution = method.solve(problem, backend, callback)
+    else:
+        solution, fit = solve_with_prior(problem, prior, method, backend, callback)
     _check_solution(solution, problem, method)
     x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
     solution = replace(solution, x=x)
@@ -124,10 +153,11 @@ def integrate(
         depth_kind=problem.depth_kind,
         camera=camera,
         method=method,
-        status=Status(outcome, (*against, *_notes(problem, components, solution))),
+        status=Status(outcome, (*against, *_notes(problem, components, solution, fit))),
         history=solution.history,
         components=components,
         preprocessing=problem.preprocessing,
+        prior=fit,
         _problem=problem,
         _solution=solution,
     )
@@ -162,19 +192,24 @@ def _read_only(array: FloatArray) -> FloatArray:
     return array
 
 
-def _notes(problem: Problem, components: Components, solution: Solution) -> tuple[str, ...]:
-    notes = [*problem.preprocessing.notes(), *solution.notes]
+def _notes(
+    problem: Problem, components: Components, solution: Solution, fit: PriorFit | None
+) -> tuple[str, ...]:
+    notes = [*problem.preprocessing.notes(), *problem.notes, *solution.notes]
     if problem.equations.left_out:
         notes.append(
             f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "
             "continuous surface has their normals"
         )
+    if fit is not None:
+        notes.append(str(fit))
     free = components.free
-    if free > 1:
+    if free > 1 or (free and fit is not None):
+        without = "" if fit is None else " without a known depth"
         constant = "scale" if problem.view.camera.central else "shift"
         notes.append(
-            f"{free:,} separate components: the {constant} of each is arbitrary, so depths "
-            "can be compared only within a component"
+            f"{free:,} separate components{without}: the {constant} of each is arbitrary, so "
+            "depths can be compared only within a component"
         )
     return tuple(notes)
 

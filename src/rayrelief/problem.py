@@ -15,8 +15,10 @@ from rayrelief.cameras.view import View
 from rayrelief.checks import as_array
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError
+from rayrelief.formulation.confidence import with_confidence
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import two_plane_equations
+from rayrelief.formulation.tilt import without_tilt
 from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 
@@ -75,6 +77,8 @@ class Problem:
         Values that some pixels are pulled to, or None.
     equations_for
         Makes the equations of a graph, normals (H, W, 3) and a view.
+    notes
+        What was done to the equations, one sentence each.
     """
 
     view: View
@@ -85,6 +89,7 @@ class Problem:
     start: FloatArray | None = None
     anchors: Anchors | None = None
     equations_for: EquationsFor = two_plane_equations
+    notes: tuple[str, ...] = ()
 
     @property
     def graph(self) -> PixelGraph:
@@ -111,7 +116,7 @@ class Problem:
     def connected(self, connectivity: Connectivity) -> Problem:
         """Return the same problem with another connectivity, without start and anchors."""
         inside = self.graph.scatter(np.ones(self.graph.size, dtype=np.bool_), fill=False)
-        graph = pixel_graph(inside, connectivity, wraps=self.view.wraps)
+        graph = pixel_graph(inside, connectivity, wraps=self.view.wraps, turn=self.view.turn)
         equations = self.equations_for(graph, self.normals, self.view)
         return replace(self, equations=equations, start=None, anchors=None)
 
@@ -122,13 +127,15 @@ def assemble(
     *,
     mask: npt.ArrayLike | None = None,
     start: npt.ArrayLike | None = None,
+    confidence: npt.ArrayLike | None = None,
+    periodic: tuple[bool, bool] = (False, False),
     method: object = None,
 ) -> Problem:
     """Check the input, prepare the normals, connect the pixels and set up their equations.
 
     Parameters
     ----------
-    normals, camera, mask, start
+    normals, camera, mask, start, confidence, periodic
         As for ``integrate``.
     method
         Its ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)`` are used;
@@ -138,16 +145,23 @@ def assemble(
     inside = checked_mask(mask, array.shape[:2])
     if camera.resolution is None:  # a camera that says what it is for has been looked at, or cut
         check_against_image(camera, *inside.shape)
-    view = View.of(camera, *inside.shape)
+    view = View.of(camera, inside.shape[0], inside.shape[1], periodic)
     options = getattr(method, "preprocessing", None) or Preprocessing()
     unit, inside, report = prepare_normals(array, inside, view.rays, options)
-    graph = pixel_graph(inside, getattr(method, "connectivity", 4), wraps=view.wraps)
+    connectivity: Connectivity = getattr(method, "connectivity", 4)
+    graph = pixel_graph(inside, connectivity, wraps=view.wraps, turn=view.turn)
     equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
     equations = equations_for(graph, unit, view)
+    notes: tuple[str, ...] = ()
+    if any(periodic):
+        equations, notes = without_tilt(equations)
+    if confidence is not None:
+        trusted = checked_confidence(confidence, graph.shape)
+        equations = with_confidence(equations, equations.graph.gather(trusted))
     kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
     if array.dtype.itemsize <= 4:
         unit = unit.astype(np.float32)  # no less precise than what was given
-    problem = Problem(view, kind, unit, equations, report, equations_for=equations_for)
+    problem = Problem(view, kind, unit, equations, report, equations_for=equations_for, notes=notes)
     return problem if start is None else replace(problem, start=_first_iterate(problem, start))
 
 
@@ -202,6 +216,19 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
             "the mask is empty",
             expected="at least one pixel inside (True)",
             remedy="Check that the mask is not inverted",
+        )
+    return array
+
+
+def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Confidence (H, W) from 0 to 1, with 0 where it is NaN, or an InputError."""
+    array = np.nan_to_num(np.asarray(confidence, dtype=np.float64), posinf=np.inf, neginf=-np.inf)
+    if array.shape != shape or not np.all((array >= 0) & (array <= 1)):
+        found = f"from {array.min():g} to {array.max():g}" if array.size else "no values"
+        raise InputError(
+            f"the confidence has the shape {array.shape}, and values {found}",
+            expected=f"{shape}, the size of the normal map, from 0 for none to 1 for full",
+            remedy="Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
         )
     return array
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -29,6 +29,7 @@ from rayrelief.meshing import (
 )
 from rayrelief.methods.base import Iteration, Method, Solution, Support
 from rayrelief.preprocess import PreprocessReport
+from rayrelief.prior import PriorFit
 from rayrelief.problem import Problem
 from rayrelief.surface import grid_mesh, mean_angle
 
@@ -55,6 +56,8 @@ class Integration:
         Parts of the mask that are not connected; each has its own scale (or shift).
     preprocessing
         What was found and done to the normals.
+    prior
+        How the surface agrees with the depths that were known; None without any.
     """
 
     depth: FloatArray
@@ -67,6 +70,7 @@ class Integration:
     preprocessing: PreprocessReport
     _problem: Problem = field(repr=False)
     _solution: Solution = field(repr=False)
+    prior: PriorFit | None = None
     _meshes: dict[tuple[float, int, bool], Mesh] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -82,6 +86,19 @@ class Integration:
         normals = self._problem.normals.view()
         normals.flags.writeable = False
         return normals
+
+    def scaled(self, factor: float) -> Integration:
+        """Return the same surface, so many times as large and as far away; central cameras only."""
+        if not self.camera.central or not 0 < factor < np.inf:
+            raise InputError(
+                f"a surface seen by a {type(self.camera).__name__} camera, scaled by {factor:g}",
+                expected="a central camera and a positive factor",
+                remedy="Give the pixel_size of an orthographic camera instead",
+            )
+        depth = self.depth * factor
+        depth.flags.writeable = False
+        x = self._solution.x + np.log(factor)
+        return replace(self, depth=depth, _solution=replace(self._solution, x=x))
 
     def points(self) -> FloatArray:
         """Points (H, W, 3) in the camera frame; NaN outside."""

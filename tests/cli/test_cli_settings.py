@@ -16,6 +16,7 @@ from rayrelief.cli.app import complete_verb
 from rayrelief.cli.mesh_options import MeshOptions
 from rayrelief.cli.options import Input, KOrderName
 from rayrelief.cli.settings import all_settings, build_method
+from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.methods import BiNI, RayPlane, Smooth, Solution, catalogue
 from rayrelief.methods.catalogue import RECIPES
 
@@ -82,7 +83,8 @@ def test_every_plain_setting_of_a_recipe_is_an_option(verb, method):
 def test_both_verbs_have_the_same_options_of_input_and_method():
     integrate, evaluate = (options_of(verb) for verb in VERBS)
     own = {"path", "out", "depth_format", "mesh_format", "dry_run"}
-    assert integrate.keys() - evaluate.keys() == own | {each.name for each in fields(MeshOptions)}
+    own |= {each.name for group in (MeshOptions, SurfaceOptions) for each in fields(group)}
+    assert integrate.keys() - evaluate.keys() == own
     assert evaluate.keys() - integrate.keys() == {"paths"}
     shared = integrate.keys() & evaluate.keys()
     assert shared > {"method", "published", *all_settings(), *(each.name for each in fields(Input))}

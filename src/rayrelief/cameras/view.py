@@ -10,6 +10,7 @@ import numpy as np
 from rayrelief.cameras.base import Camera, depth_kind
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.conventions import DepthKind, FloatArray
+from rayrelief.errors import CameraError
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,21 +18,39 @@ class View:
     """Rays of an image in the camera frame: a pixel sees the points origin + depth * ray.
 
     Rays and origins are computed when they are first needed, and kept as long as the view.
+    ``periodic`` says whether the rows, and the columns, of an orthographic image repeat.
     """
 
     camera: Camera
     height: int
     width: int
+    periodic: tuple[bool, bool] = (False, False)
 
     @classmethod
-    def of(cls, camera: Camera, height: int, width: int) -> View:
+    def of(
+        cls, camera: Camera, height: int, width: int, periodic: tuple[bool, bool] = (False, False)
+    ) -> View:
         """Look through a camera at an image of this size."""
         camera.check_resolution(height, width)
-        return cls(camera, height, width)
+        if any(periodic) and not isinstance(camera, Orthographic):
+            raise CameraError(
+                f"a periodic map through a {type(camera).__name__} camera",
+                expected="an orthographic camera: a texture that repeats has no perspective",
+                remedy="Use Orthographic() (--camera orthographic)",
+            )
+        return cls(camera, height, width, periodic)
 
     def unused(self) -> View:
         """Return the same view, holding no rays yet."""
-        return View(self.camera, self.height, self.width)
+        return View(self.camera, self.height, self.width, self.periodic)
+
+    @property
+    def turn(self) -> tuple[float, float]:
+        """How far apart in x and y the copies of a periodic image are; 0 where it is not."""
+        if not isinstance(self.camera, Orthographic):
+            return 0.0, 0.0
+        (rows, columns), side = self.periodic, self.camera.pixel_size
+        return side * self.width * columns, side * self.height * rows
 
     @cached_property
     def rays(self) -> FloatArray:

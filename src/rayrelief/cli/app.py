@@ -16,6 +16,7 @@ from rayrelief.cli.doctor import doctor
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
 from rayrelief.cli.options import Input
+from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.cli.verbs import Verb, spelled_out
 
 PLAIN: dict[str, Any] = {
@@ -46,8 +47,8 @@ def complete_verb(name: str) -> Any:
     from rayrelief.cli.settings import parameters
 
     verb = VERBS_WITH_METHOD[name]
-    holders = [Input, MeshOptions] if verb is integrate else [Input]
-    options = [p for each in holders for p in signature(each, eval_str=True).parameters.values()]
+    groups = (Input, SurfaceOptions, MeshOptions) if verb is integrate else (Input,)
+    options = [p for g in groups for p in signature(g, eval_str=True).parameters.values()]
     more = parameters(several=verb is evaluate)
     single = typer.Typer(**PLAIN)
     single.command(cls=Verb)(spelled_out(verb, [*options, *more]))

@@ -9,6 +9,7 @@ import typer
 
 from rayrelief.cli import options
 from rayrelief.cli.console import plain_errors
+from rayrelief.cli.surface_options import SurfaceOptions
 
 DEPTH_FORMATS = ("npy", "npz", "exr", "png")
 MESH_FORMATS = ("ply", "obj", "glb", "stl")
@@ -45,15 +46,17 @@ def integrate(
         mesh_formats = formats(mesh_format, MESH_FORMATS, "--mesh-format")
         meshing = MeshOptions.taken_from(chosen, mesh_formats)
         source = options.Input.taken_from(chosen)
+        surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
         scene = source.scene(path)
         results = result_files(out, scene.camera, depth_formats, mesh_formats)
-        photos = [meshing.photo] if meshing.photo is not None else []
-        files = scene_files(path, source.camera_text(), source.mask)
-        check_not_replaced([*files, *photos], results)
+        read = scene_files(path, source.camera_text(), source.mask)
+        read += [file for file in (meshing.photo, surface.depth_prior) if file is not None]
+        written = results if surface.height_file is None else [*results, surface.height_file]
+        check_not_replaced(read, written)
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         if dry_run:
             estimate(scene, method, out, **how)
         else:
             how |= {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
-            run_and_write(scene, method, out, mesh_options=meshing, **how)
+            run_and_write(scene, method, out, mesh_options=meshing, surface=surface, **how)

@@ -24,12 +24,14 @@ from rayrelief.cli.report import (
     to_json,
 )
 from rayrelief.cli.signals import postponed
+from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.io.atomic import atomic_write, target_of, together
+from rayrelief.io.height import check_height_suffix
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
 from rayrelief.result import Integration
@@ -51,11 +53,15 @@ def run_and_write(
     mesh_formats: list[str],
     as_json: bool,
     mesh_options: MeshOptions | None = None,
+    surface: SurfaceOptions | None = None,
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     written = result_files(out, scene.camera, depth_formats, mesh_formats)
     check_folder(out, written)
     say_notes(scene)
+    surface = surface or SurfaceOptions()
+    if surface.height_file is not None:
+        check_height_suffix(surface.height_file)
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         solid = mesh_options is not None and mesh_options.solid
@@ -63,17 +69,21 @@ def run_and_write(
         check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
-    result = run(scene, method, threads, memory_check)
+    known = surface.arguments(scene)
+    result = surface.scaled(run(scene, method, threads, memory_check, **known))
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     began = time.perf_counter()
+    mesh_options = mesh_options or MeshOptions()
     with together() as batch:  # files of two runs must not lie beside each other
-        written, mesh = _write_files(result, truth, written, mesh_options or MeshOptions())
+        written, mesh = _write_files(result, truth, written, mesh_options)
+        written += surface.write(result)
         seconds["write"] = time.perf_counter() - began
         _say_what_is_left(out, written)
         report = build_report(scene, result, seconds, errors, [path.name for path in written])
         report["mesh"] = None if mesh is None else describe_mesh(mesh)
+        report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}
         _write_text(out / REPORT, to_json(report))
         with postponed():
             batch.commit(out)
@@ -101,6 +111,8 @@ def _print_summary(
         show(f"  angle to the input: {angle:.2f} degrees (mean)")
     if errors is not None:
         show(f"  against the ground truth: {errors}")
+    for line in report["surface"]:
+        show(f"  {line}")
     if mesh is not None:
         show(f"  mesh: {mesh_summary(mesh)}")
 
@@ -111,8 +123,10 @@ def say_notes(scene: Scene, named: bool = False) -> None:
         say(f"note: {scene.name}, {note}" if named else f"note: {note}")
 
 
-def run(scene: Scene, method: Method, threads: int | None, memory_check: bool) -> Integration:
-    """Integrate a scene under a progress bar."""
+def run(
+    scene: Scene, method: Method, threads: int | None, memory_check: bool, **known: Any
+) -> Integration:
+    """Integrate a scene under a progress bar, with what is known of its surface."""
     limit = getattr(method, "max_iterations", None)
     with progress(f"integrating {scene.name}", limit) as advance:
         return integrate(
@@ -123,6 +137,7 @@ def run(scene: Scene, method: Method, threads: int | None, memory_check: bool) -
             backend=CPU(threads),
             callback=advance,
             memory_check=memory_check,
+            **known,
         )
 
 

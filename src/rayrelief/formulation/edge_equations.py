@@ -105,6 +105,8 @@ def edge_blocks(graph: PixelGraph, normals: FloatArray, rays: FloatArray) -> Ite
             b = graph.neighbours[d, nodes]
             n_b = _by_component(np.take(normals, b, axis=0))
             r_b = _by_component(np.take(rays, b, axis=0))
+            if any(graph.turn):
+                r_b[:, :2] += graph.turns(d, nodes) * graph.turn
             yield EdgeBlock(d, nodes, b != here, n_a, n_b, r_a, r_b)
 
 

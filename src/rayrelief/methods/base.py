@@ -52,6 +52,8 @@ class Support(IntEnum):
     """What is in front of what: it floats, but not through anything."""
     CONTACT = 2
     """It touches another segment, or is the largest one."""
+    KNOWN = 3
+    """Its depth is known at a pixel."""
 
 
 Callback = Callable[[Iteration], bool | None]

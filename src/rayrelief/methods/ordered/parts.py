@@ -36,14 +36,19 @@ def continuous_parts(
     return equations.graph.parts(joined)
 
 
-def move_parts(equations: IntervalEquations, x: FloatArray, parts: Int32Array) -> int:
+def move_parts(
+    equations: IntervalEquations, x: FloatArray, parts: Int32Array, held: BoolArray | None = None
+) -> int:
     """Move parts (N,), larger ones first, to their most likely places, in x (N,) itself.
 
-    Returns the number of moves. The largest part stays where it is.
+    Returns the number of moves. The largest part stays where it is, and so do those with a node
+    that is held (N,).
     """
     sizes = np.bincount(parts)
     by_size = np.argsort(-sizes, kind="stable")
     movable = by_size[sizes[by_size] >= SMALLEST][1:]
+    if held is not None:
+        movable = movable[~np.isin(movable, parts[held])]
     shifts, borders = np.zeros(len(sizes)), borders_of(equations.graph, parts, len(sizes))
     moves: int = _move(edges_of(equations, x), parts, borders, movable, shifts)
     x += shifts[parts]

@@ -30,6 +30,7 @@ LEVELS = ((3.0, 1.0), (2.0, 0.5), (2.0, 0.2), (2.0, 0.1))
 # Widths of the redescending law: after the convex stage, and after parts were moved.
 NARROWING = (3.0, 3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0)
 AFTER_MOVES = (3.0, 2.0, 1.0)
+PLACED = (1.0, 1.0, 1.0)  # after anchors have placed what an earlier run found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +94,19 @@ class Ordered(Reweighted):
             return Solution(np.zeros(problem.graph.size), Outcome.NO_EQUATIONS)
         with backend.compute(problem, self.solver) as computation:
             run = _Run(self, problem, computation, callback)
-            run.convex_stage()
-            run.redescend(NARROWING)
+            if run.is_placed:
+                run.redescend(PLACED)
+            else:
+                run.convex_stage()
+                run.redescend(NARROWING)
             run.move_parts()
             final = computation.finish(Redescending(AFTER_MOVES[-1]), run.x)
             outcome, anchored = run.outcome, computation.anchored
             cuts = find_jumps(run.equations, final.x)
             segments, support = find_segments(run.equations, final.x, *LEVELS[0])
+            if run.held is not None:
+                known = set(segments[run.held].tolist())
+                support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
         return Solution(
             final.x,
             outcome or Outcome.CONVERGED,
@@ -130,6 +137,9 @@ class _Run:
         self.unfinished = 0  # inner solves that reached their limit
         self.x = computation.start()
         self.is_new = problem.start is None
+        # Where anchors have placed a start the convex stage would pull it together again.
+        self.is_placed = problem.start is not None and problem.anchors is not None
+        self.held = None if problem.anchors is None else problem.anchors.weights > 0
 
     def convex_stage(self) -> None:
         """Minimise the ordered cost, from least squares unless there is a start."""
@@ -157,7 +167,7 @@ class _Run:
                     return
                 x = np.array(self.x)
                 parts = continuous_parts(self.equations, x, deviations, half_width)
-                moved = move_parts(self.equations, x, parts)
+                moved = move_parts(self.equations, x, parts, self.held)
                 if moved:
                     self.x = x
                     self.redescend(AFTER_MOVES)
@@ -188,7 +198,7 @@ class _Run:
 def _notes(segments: Int32Array, support: tuple[Support, ...]) -> tuple[str, ...]:
     """How many parts float, specks apart."""
     large = np.bincount(segments) >= SMALLEST
-    floating = int(np.count_nonzero(large & (np.array(support) != Support.CONTACT)))
+    floating = int(np.count_nonzero(large & (np.array(support) < Support.CONTACT)))
     if not floating:
         return ()
     parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"

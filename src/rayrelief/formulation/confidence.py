@@ -1,0 +1,29 @@
+"""Confidence: how far the normal of each pixel is to be trusted, in the equations of its edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rayrelief.conventions import FloatArray
+from rayrelief.formulation.edge_equations import EdgeEquations, empty_factors
+from rayrelief.formulation.intervals import IntervalEquations
+
+# What is left of a pixel without any confidence: it says nothing to others, but follows them.
+LEAST = 1e-6
+
+
+def with_confidence(equations: EdgeEquations, confidence: FloatArray) -> EdgeEquations:
+    """Equations whose say in the cost is scaled by the confidence (N,) of both pixels, 0 to 1.
+
+    A confidence stands for an inverse variance, and the variances of both normals add up. What
+    decides about jumps is not scaled.
+    """
+    variance = 1.0 / np.maximum(confidence, LEAST)
+    factors = empty_factors(equations.graph)
+    for d, there in enumerate(equations.graph.neighbours):
+        factors[d] = np.sqrt(2.0 / (variance + np.take(variance, there)))
+    if isinstance(equations, IntervalEquations):
+        return replace(equations, sigma=equations.sigma / factors[::2])
+    return replace(equations, gamma=equations.gamma * factors)

@@ -1,0 +1,34 @@
+"""The tilt of a texture: what its normals add up to from one side to the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from rayrelief.conventions import FloatArray
+from rayrelief.formulation.edge_equations import EdgeEquations
+
+
+def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ...]]:
+    """Equations of a texture that repeats without the tilt along its turns, and a note about it.
+
+    A texture that repeats ends at the height at which it begins. Its normals seldom do: a step of
+    8 bits that is cut off instead of rounded tilts them all, and the error of all rows would end up
+    in the seam.
+    """
+    graph = equations.graph
+    steps = np.array(graph.steps, dtype=np.float64) * [turn > 0 for turn in graph.turn]
+    counts = np.array([len(a) for _, a, _ in graph.edges()])
+    means = np.array(
+        [equations.offset[d, a].mean() if len(a) else 0.0 for d, a, _ in graph.edges()]
+    )
+    # Least squares over all edges: as many equations as edges, two unknowns.
+    root = np.sqrt(counts)
+    slope: FloatArray = np.linalg.lstsq(steps * root[:, None], means * root, rcond=None)[0]
+    offset = np.where(graph.exists, equations.offset - (steps @ slope)[:, None], 0.0)
+    pixel = max(turn / n for turn, n in zip(graph.turn, graph.shape[::-1], strict=True))
+    tilt = math.degrees(math.atan(math.hypot(*slope) / pixel))
+    note = f"a tilt of {tilt:.2g} degrees was removed, without which the texture would not repeat"
+    return replace(equations, offset=offset), (note,)

@@ -1,0 +1,109 @@
+"""The shift that known depths ask of a surface: constant inside its parts, free at its jumps.
+
+It minimises |misfit| over known depths plus |tear| over edges, an edge that the method trusts less
+costing less. So parts move as wholes, and of known depths that contradict each other inside a part
+the majority wins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.graph import PixelGraph
+from rayrelief.methods.base import Solution
+from rayrelief.operators import Operator
+from rayrelief.problem import Problem
+from rayrelief.solvers.multigrid import Multigrid
+
+REACH = 8  # pixels around a known depth that share what it asks for: one pixel is torn off easily
+# What misfitting a pixel costs, over tearing an edge inside a part: where few depths are known, and
+# where all are: there a whole region has a say, and a small one only its noise.
+SAY, SAY_OF_ALL = 0.3, 0.01
+ROUNDED = 0.1  # pixels up to which misfits and tears cost quadratically
+SOLVES = 12
+WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
+LEAST = 0.04  # trust in any edge: the noise of known depths alone does not tear a surface
+FAR = 6.0  # median deviations: what is asked for beyond these, and beyond the relief, is an error
+
+
+def fitted_shift(
+    problem: Problem, solution: Solution, nodes: npt.NDArray[np.int64], values: FloatArray
+) -> FloatArray:
+    """Shift (N,) of a solution towards known values (M,) of the unknown at some nodes (M,)."""
+    graph, trust = problem.graph, _trust(problem.graph, solution)
+    asked = np.full(graph.size, np.nan)
+    asked[nodes] = values - solution.x[nodes]
+    asked[nodes[_is_far(graph, solution.x, nodes, asked[nodes])]] = np.nan
+    if np.isnan(asked).all():
+        return np.zeros(graph.size)
+    median = float(np.nanmedian(asked))
+    asked = _spread(graph, trust > WHOLE, asked)
+    held, per_pixel = np.isfinite(asked), pixels_per_unit(problem)
+    carried = 1.0 - len(nodes) / np.count_nonzero(held)
+    say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * max(carried, 0.0)
+    target = np.where(held, asked, 0.0)
+    shift, solver = np.full(graph.size, median), Multigrid()
+    conductance = trust.copy()  # least squares to begin with
+    pull = np.where(held, say, 0.0).astype(np.float32)
+    for _ in range(SOLVES):
+        operator = Operator(graph, conductance, pull)
+        shift = solver.prepare(operator).solve(pull.astype(np.float64) * target, shift).x
+        misfit = np.abs(shift - target) * per_pixel
+        pull = np.where(held, say / np.maximum(misfit, ROUNDED), 0.0).astype(np.float32)
+        for d, there in enumerate(graph.neighbours):
+            tear = np.abs(shift - np.take(shift, there)) * per_pixel
+            conductance[d] = trust[d] / np.maximum(tear, ROUNDED)
+    return shift
+
+
+def pixels_per_unit(problem: Problem) -> float:
+    """How many pixels of a typical edge one unit of the unknown is."""
+    gamma = np.abs(problem.equations.gamma)
+    gamma = gamma[gamma > 0]
+    return float(np.median(gamma)) if gamma.size else 1.0
+
+
+def _trust(graph: PixelGraph, solution: Solution) -> SingleArray:
+    """Weight (D, N) of every edge, of its two directions the smaller, over the median weight."""
+    exists = graph.exists
+    trust = exists.astype(np.float32)
+    if solution.weights is None or not exists.any():
+        return trust
+    for d, there in enumerate(graph.neighbours):
+        trust[d] *= np.minimum(solution.weights[d], np.take(solution.weights[d ^ 1], there))
+    median = np.median(trust[exists])
+    if median == 0.0:
+        return exists.astype(np.float32)
+    np.maximum(trust / median, LEAST, out=trust, where=exists)
+    return trust
+
+
+def _is_far(
+    graph: PixelGraph, x: FloatArray, nodes: npt.NDArray[np.int64], asked: FloatArray
+) -> BoolArray:
+    """Which shifts (M,) at some nodes (M,) most others of the same component make impossible.
+
+    They differ from the median by more than the relief of the component, and by far more than the
+    others do.
+    """
+    component, far = graph.component_of_node[nodes], np.zeros(len(nodes), dtype=np.bool_)
+    order = np.argsort(component, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(component[order])) + 1):
+        lo, hi = graph.starts[component[own[0]]], graph.starts[component[own[0]] + 1]
+        relief = 4.0 * float(np.std(x[lo:hi]))
+        off = np.abs(asked[own] - np.median(asked[own]))
+        far[own] = off > max(relief, FAR * float(np.median(off)))
+    return far
+
+
+def _spread(graph: PixelGraph, inside: BoolArray, asked: FloatArray) -> FloatArray:
+    """Shifts asked for (N,), NaN where none, carried on for REACH edges (D, N) inside parts."""
+    asked = asked.copy()
+    for _ in range(REACH):
+        before = asked.copy()
+        for d, there in enumerate(graph.neighbours):
+            new = np.isnan(asked) & inside[d]
+            asked[new] = before[there[new]]
+    return asked

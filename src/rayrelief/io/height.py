@@ -1,0 +1,64 @@
+"""Height maps to files: white is high."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.atomic import atomic_write
+from rayrelief.io.exr import write_exr
+from rayrelief.io.images import encode_png
+from rayrelief.io.png_chunks import add_text
+
+SUFFIXES = (".png", ".exr")
+PNG_TOP = 65535
+
+
+def check_height_suffix(path: Path) -> None:
+    """Raise FileError unless the suffix is one that height maps are stored with."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise FileError(
+            f"{path} cannot store a height map",
+            expected=f"the suffix {' or '.join(SUFFIXES)}",
+            remedy="Choose .exr to keep the unit of the height, .png for other programs",
+        )
+
+
+def write_height(path: str | os.PathLike[str], height: npt.ArrayLike) -> None:
+    """Write a height map (H, W), NaN outside, white is high.
+
+    The suffix chooses the format: .png has 16 bits from the lowest point, black, to the highest,
+    white, with the scale and the offset in height = HeightOffset + HeightScale * value as text;
+    .exr has float32 in the unit of the height, channel ``Y``.
+    """
+    path, array = Path(path), np.asarray(height, dtype=np.float64)
+    check_height_suffix(path)
+    if array.ndim != 2 or not np.isfinite(array).any():
+        raise InputError(
+            f"a height map of the shape {array.shape}",
+            expected="the shape (H, W), with at least one finite height",
+            remedy="Check the mask",
+        )
+    if path.suffix.lower() == ".exr":
+        write_exr(path, {"Y": array})
+        return
+    data = _png(array)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def _png(height: FloatArray) -> bytes:
+    low, high = float(np.nanmin(height)), float(np.nanmax(height))
+    scale = (high - low) / PNG_TOP or 1.0  # of a constant height any will do
+    values = np.nan_to_num(np.rint((height - low) / scale)).astype(np.uint16)
+    text = {
+        "HeightOffset": repr(low),
+        "HeightScale": repr(scale),
+        "Description": "height = HeightOffset + HeightScale * value; white is high",
+    }
+    return add_text(encode_png(values), text)

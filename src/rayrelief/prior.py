@@ -1,0 +1,136 @@
+"""DepthPrior: depths that are known beside the normals, of all pixels or of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.checks import Rule, check_settings, is_not_negative, one_of
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray
+from rayrelief.errors import InputError
+
+Residual = Literal["log", "linear"]
+
+
+@dataclass(frozen=True, eq=False)
+class DepthPrior:
+    """Known depths, such as those of a depth sensor, of multi-view stereo or of measured points.
+
+    Depths that the surface contradicts are outvoted: the result names them.
+
+    Attributes
+    ----------
+    depth
+        (H, W), NaN where none is known.
+    sigma
+        Standard deviation of the known depths, one for all or (H, W): a fraction of the depth for
+        logarithmic residuals, in the unit of the depth for linear ones. Errors of neighbouring
+        pixels are then taken as independent. Estimated unless given, and so is how far errors
+        extend.
+    weight
+        Multiplies the say of all known depths: 1 leaves it to sigma, 0 lets the known depths place
+        the parts of the surface, and bend none.
+    residual
+        What sigma measures: "log" for central cameras and "linear" for orthographic ones unless
+        given.
+    kind
+        "z", or "distance" along the ray; that of the result unless given.
+    """
+
+    depth: npt.ArrayLike
+    sigma: npt.ArrayLike | None = None
+    weight: float = 1.0
+    residual: Residual | None = None
+    kind: DepthKind | None = None
+
+    def __post_init__(self) -> None:
+        depth: FloatArray = np.array(self.depth, dtype=np.float64)
+        if depth.ndim != 2 or not np.isfinite(depth).any():
+            raise InputError(
+                f"the known depths have the shape {depth.shape}, {_finite(depth)} of them finite",
+                expected="(height, width), NaN where none is known, and at least one known",
+                remedy="Use DepthPrior.at(points, height, width) for a few points",
+            )
+        depth[~np.isfinite(depth)] = np.nan
+        depth.flags.writeable = False
+        object.__setattr__(self, "depth", depth)
+        words = "Leave it out for the one that suits the camera"
+        check_settings(
+            self,
+            weight=Rule(is_not_negative, "a finite number >= 0", "Leave it out for 1"),
+            residual=one_of((*get_args(Residual), None), words),
+            kind=one_of((*get_args(DepthKind), None), "Leave it out for that of the result"),
+        )
+        if self.sigma is not None:
+            sigma: FloatArray = np.array(self.sigma, dtype=np.float64)
+            fits = sigma.shape in ((), depth.shape)
+            if not fits or not np.all(np.broadcast_to(sigma, depth.shape)[self.known] > 0):
+                raise InputError(
+                    f"sigma of the known depths has the shape {sigma.shape}, or is not positive",
+                    expected=f"a positive number, or one for each pixel, {depth.shape}",
+                    remedy="Leave it out to have it estimated",
+                )
+
+    @property
+    def known(self) -> BoolArray:
+        """(H, W): pixels whose depth is known."""
+        known: BoolArray = np.isfinite(np.asarray(self.depth))
+        return known
+
+    @classmethod
+    def at(cls, points: Iterable[tuple[float, float, float]], height: int, width: int) -> Self:
+        """Depths z of points (u, v, z): column, row, counted from 0, each at its nearest pixel."""
+        depth = np.full((height, width), np.nan)
+        for u, v, z in points:
+            column, row = round(u), round(v)
+            if not (0 <= column < width and 0 <= row < height and np.isfinite(z)):
+                raise InputError(
+                    f"the known point u = {u:g}, v = {v:g}, z = {z:g}",
+                    expected=f"a pixel of the {width}x{height} image, and a finite depth",
+                    remedy="Give column and row, counted from 0, then the depth",
+                )
+            depth[row, column] = z
+        return cls(depth)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorFit:
+    """How a surface agrees with the depths that were known.
+
+    Attributes
+    ----------
+    residual
+        (H, W) known depth minus that of the surface, in the unit of the depth; NaN where none is
+        known.
+    outvoted
+        (H, W): known depths that the surface and the other known depths contradict.
+    sigma
+        Standard deviation of the others that was used, the median over the pixels, in the unit of
+        the depth.
+    """
+
+    residual: FloatArray
+    outvoted: BoolArray
+    sigma: float
+
+    @property
+    def median_residual(self) -> float:
+        """Median of the absolute residuals that were not outvoted, in the unit of the depth."""
+        heeded = np.isfinite(self.residual) & ~self.outvoted
+        return float(np.median(np.abs(self.residual[heeded]))) if heeded.any() else float("nan")
+
+    def __str__(self) -> str:
+        known = int(np.count_nonzero(np.isfinite(self.residual)))
+        outvoted = int(np.count_nonzero(self.outvoted))
+        return (
+            f"{known:,} known depths, median residual {self.median_residual:.3g}, "
+            f"{outvoted:,} outvoted"
+        )
+
+
+def _finite(depth: FloatArray) -> int:
+    return int(np.count_nonzero(np.isfinite(depth)))

@@ -1,0 +1,104 @@
+"""Options about the surface: known depths, scale, textures and height."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rayrelief.conventions import from_opencv
+from rayrelief.io.arrays import read_array
+from rayrelief.io.depth import write_depth
+from rayrelief.io.images import write_png
+from reference.textures import in_8_bits, texture
+
+BARE = ("--mesh-format", "none", "--method", "smooth")
+
+
+@pytest.fixture
+def true(plane):
+    return np.load(plane / "depth_gt.npz")["depth_gt"]
+
+
+def test_known_depths_of_a_file(run, plane, out, true, tmp_path, read_report):
+    coarse = true + np.random.default_rng(0).normal(0, 0.01, true.shape)
+    coarse[:5] = np.nan
+    write_depth(tmp_path / "coarse.npz", coarse, "z")
+    ended = run("integrate", plane, "-o", out, *BARE, "--depth-prior", tmp_path / "coarse.npz")
+    assert ended.code == 0
+    assert_allclose(np.load(out / "depth.npy"), true, rtol=2e-3)
+    assert "known depths" in "".join(read_report(out)["status"]["notes"])
+
+
+def test_distances_along_the_rays_become_z(run, plane, out, true, tmp_path):
+    K = np.loadtxt(plane / "K.txt")
+    v, u = np.mgrid[: true.shape[0], : true.shape[1]]
+    length = np.sqrt(1 + ((u - K[0, 2]) / K[0, 0]) ** 2 + ((v - K[1, 2]) / K[1, 1]) ** 2)
+    write_depth(tmp_path / "far.npz", true * length, "distance")
+    assert (
+        run("integrate", plane, "-o", out, *BARE, "--depth-prior", tmp_path / "far.npz").code == 0
+    )
+    assert_allclose(np.load(out / "depth.npy"), true, rtol=2e-3)
+
+
+@pytest.mark.parametrize("option", ["point", "distance", "scale-to"])
+def test_one_length_gives_the_scale(run, plane, out, true, option, read_report):
+    K = np.loadtxt(plane / "K.txt")
+
+    def seen(u, v):
+        return true[v, u] * np.array([(u - K[0, 2]) / K[0, 0], (v - K[1, 2]) / K[1, 1], 1])
+
+    text = {
+        "point": f"4,3,{true[3, 4]}",
+        "distance": f"4,3,20,10,{np.linalg.norm(seen(4, 3) - seen(20, 10))}",
+        "scale-to": f"{np.median(true)}",
+    }[option]
+    ended = run("integrate", plane, "-o", out, *BARE, f"--{option}", text, "--unit", "mm")
+    assert ended.code == 0
+    assert "unit: mm" in ended.out
+    assert_allclose(np.load(out / "depth.npy"), true, rtol=2e-3)
+    assert read_report(out)["unit"] == "mm"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--point", "1,2"), "u,v,z"),
+        (("--point", "1,2,x"), "u,v,z"),
+        (("--distance", "1,2,3,4"), "u,v,u,v,LENGTH"),
+        (("--scale-to", "5", "--point", "1,2,3"), "choose one"),
+        (("--flatten", "plane"), "--height"),
+        (("--depth-sigma", "1"), "--depth-prior"),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_usage(run, plane, out, options, told):
+    ended = run("integrate", plane, "-o", out, *options)
+    assert ended.code == 2
+    assert told in ended.err
+    assert not out.exists()
+
+
+def test_a_tile_says_its_seam_and_writes_its_height(run, out, tmp_path):
+    _, normals = texture(24, 32)
+    values = (in_8_bits(from_opencv(normals, "opengl")) + 1) / 2 * 255
+    write_png(tmp_path / "texture.png", np.rint(values).astype(np.uint8))
+    ended = run(
+        "integrate", tmp_path / "texture.png", "-o", out, *BARE, "--convention", "opengl",
+        "--camera", "orthographic", "--tile", "--height", tmp_path / "height.png",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert "across the seam" in ended.out
+    height, depth = read_array(tmp_path / "height.png", keys=()), np.load(out / "depth.npy")
+    assert (height.min(), height.max()) == (0, 65535)
+    assert np.corrcoef(height.ravel(), depth.ravel())[0, 1] < -0.99
+
+
+def test_a_height_that_cannot_be_stored_is_refused_before_the_run(run, plane, out, tmp_path):
+    ended = run("integrate", plane, "-o", out, "--height", tmp_path / "h.jpg")
+    assert ".exr" in ended.error()
+    assert not out.exists()
+
+
+def test_a_height_does_not_replace_the_input(run, plane, out):
+    ended = run("integrate", plane, "-o", out, "--height", plane / "normal_map.png")
+    assert "would replace it" in ended.error()

@@ -1,0 +1,200 @@
+"""Known depths place what the normals leave open, and bad ones are outvoted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import rayrelief
+from rayrelief import BiNI, DepthPrior, Ordered, RayPlane, Smooth, integrate
+from rayrelief.cameras import Orthographic
+from rayrelief.errors import InputError
+from rayrelief.methods import Support
+from rayrelief.prior import PriorFit
+from rayrelief.synthetic.gallery import overlapping_spheres, plane, sphere, tori
+
+METHODS = [RayPlane(), BiNI(), Smooth(), Ordered()]
+
+
+def some_depths(scene: rayrelief.Scene, count: int, seed: int = 0) -> np.ndarray:
+    """True depths at a few random pixels."""
+    chosen = np.random.default_rng(seed).choice(np.flatnonzero(scene.mask), count, replace=False)
+    depth = np.full(scene.mask.shape, np.nan)
+    depth.flat[chosen] = true_depth(scene).flat[chosen]
+    return depth
+
+
+def true_depth(scene: rayrelief.Scene) -> np.ndarray:
+    """Depth of a scene of the gallery, which has one."""
+    assert scene.depth is not None
+    return scene.depth
+
+
+def fit_of(result: rayrelief.Integration) -> PriorFit:
+    """How the known depths agree with a surface that has some."""
+    assert result.prior is not None
+    return result.prior
+
+
+def error(result: rayrelief.Integration, scene: rayrelief.Scene) -> float:
+    """Mean absolute error over the mean depth, without any alignment."""
+    return float(
+        np.nanmean(np.abs(result.depth - true_depth(scene))) / np.nanmean(np.abs(true_depth(scene)))
+    )
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("camera", [None, Orthographic(0.03)], ids=["central", "orthographic"])
+def test_one_known_depth_gives_the_scale(method, camera):
+    scene = plane(20, 24, camera)
+    known = some_depths(scene, 1)
+    result = integrate(scene.normals, scene.camera, method=method, prior=DepthPrior(known))
+    assert_allclose(result.depth, true_depth(scene), rtol=1e-4)
+    assert result.components.free == 0
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_separate_components_get_their_relative_scale(method):
+    scene = sphere(30, 40)
+    mask = scene.mask.copy()
+    mask[:, 20] = False  # two halves
+    known = some_depths(replace(scene, mask=mask), 12)
+    free = integrate(scene.normals, scene.camera, mask=mask, method=method)
+    held = integrate(scene.normals, scene.camera, mask=mask, method=method, prior=DepthPrior(known))
+    shared = np.isfinite(held.depth)
+    halves = [(held.depth / free.depth)[shared & (held.components.labels == c)] for c in (0, 1)]
+    assert all(np.ptp(half) < 0.01 * np.median(half) for half in halves)
+    assert np.nanmedian(np.abs(held.depth / true_depth(scene) - 1)[mask]) < 1e-3
+    assert (free.components.free, held.components.free) == (2, 0)
+
+
+@pytest.mark.parametrize("method", [RayPlane(), Ordered()], ids=["RayPlane", "Ordered"])
+def test_few_known_depths_place_what_floats(method):
+    scene = overlapping_spheres(60, 80)
+    without = integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
+    scaled = replace(without, depth=without.depth * np.nanmedian(true_depth(scene) / without.depth))
+    known = DepthPrior(some_depths(scene, 20))
+    fused = integrate(scene.normals, scene.camera, mask=scene.mask, method=method, prior=known)
+    assert error(fused, scene) < 0.5 * error(scaled, scene)
+    assert np.count_nonzero(fit_of(fused).outvoted) <= 1
+
+
+@pytest.mark.parametrize("method", [RayPlane(), Ordered()], ids=["RayPlane", "Ordered"])
+@pytest.mark.parametrize("wrong", [1.3, 0.95])
+def test_wrong_depths_are_outvoted_and_named(method, wrong):
+    scene = tori(60, 80)
+    good = some_depths(scene, 30)
+    bad = good.copy()
+    spoilt = np.flatnonzero(np.isfinite(good))[[4, 17]]
+    bad.flat[spoilt] *= wrong
+    with_good, with_bad = (
+        integrate(scene.normals, scene.camera, mask=scene.mask, method=method, prior=DepthPrior(d))
+        for d in (good, bad)
+    )
+    assert np.flatnonzero(fit_of(with_bad).outvoted).tolist() == spoilt.tolist()
+    assert error(with_bad, scene) < 2 * error(with_good, scene) + 1e-4
+
+
+def test_noise_of_a_dense_depth_does_not_reach_the_surface():
+    scene = sphere(60, 80)
+    rng = np.random.default_rng(0)
+    noisy = true_depth(scene) * (1 + rng.normal(0, 0.01, true_depth(scene).shape))
+    result = integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(noisy))
+    assert error(result, scene) < 0.001
+    assert 0.009 < fit_of(result).sigma / np.nanmedian(true_depth(scene)) < 0.011
+
+
+def test_the_smaller_sigma_the_closer_to_the_known_depths():
+    scene = plane(20, 24)
+    bent = true_depth(scene) * (1 + 0.02 * np.linspace(-1, 1, 24) ** 2)
+    distances = []
+    for sigma in (1e-1, 1e-3, 1e-5):
+        prior = DepthPrior(bent, sigma=sigma)
+        result = integrate(scene.normals, scene.camera, method=Smooth(), prior=prior)
+        distances.append(float(np.max(np.abs(result.depth / bent - 1))))
+    assert distances[0] > distances[1] > 10 * distances[2]
+
+
+def test_linear_residuals_are_in_the_unit_of_the_depth():
+    scene = plane(20, 24)
+    known = np.full(true_depth(scene).shape, np.nan)
+    known[5:8, 5:8] = true_depth(scene)[5:8, 5:8] * 1.01
+    log = DepthPrior(known, sigma=0.001)
+    linear = DepthPrior(known, sigma=0.001 * known, residual="linear")
+    one, other = (
+        integrate(scene.normals, scene.camera, method=Smooth(), prior=prior).depth
+        for prior in (log, linear)
+    )
+    assert_allclose(one, other, rtol=1e-9)
+
+
+def test_known_depths_do_not_depend_on_the_unit():
+    scene = overlapping_spheres(40, 50)
+    known = some_depths(scene, 10)
+    metres, millimetres = (
+        integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(known * unit))
+        for unit in (1.0, 1000.0)
+    )
+    assert_allclose(1000 * metres.depth, millimetres.depth, rtol=1e-3)
+
+
+def test_segments_with_a_known_depth_are_told():
+    scene = overlapping_spheres(60, 80)
+    known = some_depths(scene, 20)
+    result = integrate(
+        scene.normals, scene.camera, mask=scene.mask, method=Ordered(), prior=DepthPrior(known)
+    )
+    of_known = result.segments[np.isfinite(known) & ~fit_of(result).outvoted]
+    assert {result.support[label] for label in of_known} == {Support.KNOWN}
+
+
+def test_iterations_of_both_runs_are_counted_through_and_can_be_stopped():
+    scene = plane(20, 24)
+    prior = DepthPrior(some_depths(scene, 3))
+    result = integrate(scene.normals, scene.camera, method=Smooth(), prior=prior)
+    assert [i.number for i in result.history] == [1, 2]
+    stopped = integrate(
+        scene.normals, scene.camera, method=Smooth(), prior=prior, callback=lambda _: True
+    )
+    assert len(stopped.history) == 1
+    assert_allclose(stopped.depth, true_depth(scene), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda depth: depth[1:], "shape"),
+        (lambda depth: -depth, "negative"),
+        (lambda depth: np.where(np.arange(24) > 20, depth, np.nan), "inside the mask"),
+    ],
+)
+def test_known_depths_that_do_not_belong_to_the_map_are_refused(change, told):
+    scene = plane(20, 24)
+    mask = np.broadcast_to(np.arange(24) < 20, (20, 24))
+    with pytest.raises(InputError, match=told):
+        integrate(
+            scene.normals, scene.camera, mask=mask, prior=DepthPrior(change(true_depth(scene)))
+        )
+
+
+def test_a_depth_of_zero_is_no_depth():
+    scene = plane(20, 24)
+    known = np.zeros((20, 24))
+    known[3, 3] = true_depth(scene)[3, 3]
+    result = integrate(scene.normals, scene.camera, prior=DepthPrior(known))
+    assert_allclose(result.depth, true_depth(scene), rtol=1e-6)
+
+
+def test_logarithms_of_an_orthographic_depth_are_refused():
+    scene = plane(20, 24, Orthographic(0.03))
+    with pytest.raises(InputError, match="linear"):
+        integrate(scene.normals, scene.camera, prior=DepthPrior(true_depth(scene), residual="log"))
+
+
+def test_an_array_is_no_prior():
+    scene = plane(20, 24)
+    with pytest.raises(InputError, match="DepthPrior"):
+        integrate(scene.normals, scene.camera, prior=true_depth(scene))  # type: ignore[arg-type]

@@ -1,0 +1,51 @@
+"""Known depths: what they may be, and what a result says about them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rayrelief.errors import InputError
+from rayrelief.prior import DepthPrior, PriorFit
+
+FLAT = np.full((3, 4), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"depth": np.full((3, 4), np.nan)}, "0 of them finite"),
+        ({"depth": np.ones(5)}, r"shape \(5,\)"),
+        ({"depth": FLAT, "sigma": 0.0}, "not positive"),
+        ({"depth": FLAT, "sigma": np.ones((4, 3))}, r"shape \(4, 3\)"),
+        ({"depth": FLAT, "weight": -1.0}, "weight is -1"),
+        ({"depth": FLAT, "residual": "cubic"}, "residual is 'cubic'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings, told):
+    with pytest.raises(InputError, match=told):
+        DepthPrior(**settings)
+
+
+def test_sigma_of_pixels_without_a_known_depth_does_not_matter():
+    depth = np.array([[1.0, np.nan]])
+    assert DepthPrior(depth, sigma=np.array([[0.1, np.nan]])).known.tolist() == [[True, False]]
+
+
+def test_points_are_columns_and_rows():
+    prior = DepthPrior.at([(3, 0, 5.0), (0.4, 2.2, 7.0)], 3, 4)
+    assert np.argwhere(prior.known).tolist() == [[0, 3], [2, 0]]
+    assert np.asarray(prior.depth)[2, 0] == 7.0
+
+
+@pytest.mark.parametrize("point", [(4, 0, 1.0), (0, -1, 1.0), (0, 0, np.nan)])
+def test_points_outside_of_the_image_are_refused(point):
+    with pytest.raises(InputError, match="known point"):
+        DepthPrior.at([point], 3, 4)
+
+
+def test_the_median_residual_leaves_out_what_was_outvoted():
+    residual = np.array([[0.1, -0.1, 50.0, np.nan]])
+    fit = PriorFit(residual, np.abs(residual) > 1, 0.1)
+    assert fit.median_residual == 0.1
+    assert str(fit) == "3 known depths, median residual 0.1, 1 outvoted"

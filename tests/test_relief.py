@@ -1,0 +1,127 @@
+"""Textures that repeat, and the height of a surface."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rayrelief import BiNI, Ordered, RayPlane, Smooth, integrate
+from rayrelief.cameras import Orthographic, Pinhole
+from rayrelief.errors import InputError
+from rayrelief.graph import pixel_graph
+from rayrelief.relief import height_map, seam
+from rayrelief.synthetic.gallery import plane, sphere
+from reference.textures import in_8_bits, texture
+
+BOTH = (True, True)
+METHODS = [RayPlane(), BiNI(), Smooth(), Ordered()]
+
+
+def steps_off(depth: np.ndarray, true: np.ndarray) -> tuple[float, float]:
+    """Root mean square error of the steps to the next pixel: across the seam, and elsewhere."""
+    off = depth - true
+    across, elsewhere = [], []
+    for axis in (0, 1):
+        step = np.roll(off, -1, axis) - off
+        across.append(np.take(step, -1, axis).ravel())
+        elsewhere.append(np.delete(step, -1, axis).ravel())
+    one, other = (float(np.sqrt(np.mean(np.concatenate(s) ** 2))) for s in (across, elsewhere))
+    return one, other
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("stored", [lambda normals: normals, in_8_bits], ids=["exact", "8 bit"])
+def test_the_seam_of_a_texture_is_as_good_as_the_rest(method, stored):
+    true, normals = texture(48, 64)
+    camera = Orthographic(0.5)
+    result = integrate(stored(normals), camera, periodic=BOTH, method=method)
+    across, elsewhere = steps_off(result.depth / 0.5, true)
+    assert across < 1.3 * elsewhere
+    found = seam(result)
+    assert found.across < 1.6 * found.elsewhere  # the normals explain steep places less well
+    open_ended = integrate(stored(normals), camera, method=method)
+    assert steps_off(open_ended.depth / 0.5, true)[0] > 2 * across
+
+
+def test_a_texture_looks_the_same_wherever_it_is_cut():
+    _, normals = texture(24, 32)
+    shift = (7, 11)
+    whole, rolled = (
+        integrate(given, Orthographic(), periodic=BOTH, method=Smooth()).depth
+        for given in (normals, np.roll(normals, shift, (0, 1)))
+    )
+    assert_allclose(np.roll(whole, shift, (0, 1)), rolled, atol=1e-6)
+
+
+def test_columns_alone_may_repeat():
+    scene = plane(20, 24, Orthographic(0.1))
+    assert scene.depth is not None
+    slope = (scene.depth[1] - scene.depth[0])[0]
+    result = integrate(scene.normals, scene.camera, periodic=(False, True), method=Smooth())
+    assert_allclose(np.diff(result.depth, axis=0), slope)
+    assert_allclose(np.diff(result.depth, axis=1), 0, atol=1e-9)
+    assert any("tilt" in note for note in result.status.notes)
+
+
+@pytest.mark.parametrize("connectivity", [4, "diagonal", 8])
+def test_every_pixel_of_a_graph_that_repeats_has_all_neighbours(connectivity):
+    graph = pixel_graph(np.ones((5, 7), dtype=bool), connectivity, turn=(7.0, 5.0))
+    assert graph.exists.all()
+    rows, columns = np.divmod(graph.pixels, 7)
+    for d, (du, dv) in enumerate(graph.steps):
+        turns = graph.turns(d)
+        there_row, there_column = np.divmod(graph.pixels[graph.neighbours[d]], 7)
+        assert (there_column + 7 * turns[:, 0] == columns + du).all()
+        assert (there_row + 5 * turns[:, 1] == rows + dv).all()
+
+
+def test_perspective_does_not_repeat():
+    scene = sphere(20, 24)
+    with pytest.raises(InputError, match="Pinhole"):
+        integrate(scene.normals, scene.camera, periodic=BOTH)
+
+
+def test_a_map_that_does_not_repeat_has_no_seam():
+    scene = plane(20, 24, Orthographic(0.1))
+    with pytest.raises(InputError, match="periodic"):
+        seam(integrate(scene.normals, scene.camera, method=Smooth()))
+
+
+@pytest.mark.parametrize("camera", [None, Orthographic(0.1)], ids=["central", "orthographic"])
+def test_a_plane_has_no_height_above_the_best_plane(camera):
+    scene = plane(20, 24, camera)
+    result = integrate(scene.normals, scene.camera, method=Smooth())
+    assert np.abs(height_map(result, "plane")).max() < 1e-6 * np.ptp(result.depth)
+
+
+def test_flattening_by_a_quadric_takes_a_bow_off_and_leaves_the_detail():
+    v, u = np.mgrid[-1:1:40j, -1:1:50j]
+    detail = 0.02 * np.cos(12 * u) * np.cos(15 * v)
+    z = 0.5 * u * u + 0.2 * u * v + 0.1 * v + detail
+    dz = np.gradient(z, v[:, 0], u[0])
+    normals = np.stack((dz[1], dz[0], -np.ones_like(z)), axis=-1)
+    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    size = u[0, 1] - u[0, 0]
+    stretched = normals * (1, (v[1, 0] - v[0, 0]) / size, 1)  # square pixels
+    stretched /= np.linalg.norm(stretched, axis=-1, keepdims=True)
+    result = integrate(stretched, Orthographic(size), method=Smooth())
+    height = height_map(result, "quadric")
+    assert np.corrcoef(height.ravel(), -detail.ravel())[0, 1] > 0.99
+
+
+def test_high_is_near():
+    scene = sphere(24, 32)
+    result = integrate(scene.normals, scene.camera, mask=scene.mask)
+    height = height_map(result)
+    assert np.nanargmax(height) == np.nanargmin(result.points()[..., 2])
+    assert np.nanmin(height) == 0
+
+
+def test_unknown_bases_and_too_few_pixels_are_refused():
+    camera = Pinhole(20, 20, 0.5, 0.5)
+    result = integrate(np.full((1, 2, 3), (0.0, 0.0, -1.0)), camera, method=Smooth())
+    with pytest.raises(InputError, match="flatten is 'sphere'"):
+        height_map(result, "sphere")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="through 2 pixels"):
+        height_map(result, "plane")
