@@ -37,6 +37,7 @@ ORDER = [
     "jumps",
     "edge_maps",
     "surface",
+    "gpu",
     "result",
     "integration",
     "evaluation",

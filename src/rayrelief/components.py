@@ -43,6 +43,17 @@ class Components:
         return f"Components({self.count}: {shown}{more} pixels)"
 
 
+def free_note(free: int, central: bool) -> tuple[str, ...]:
+    """Say that several components have a constant each that nothing determines."""
+    if free <= 1:
+        return ()
+    constant = "scale" if central else "shift"
+    return (
+        f"{free:,} separate components: the {constant} of each is arbitrary, so depths "
+        "can be compared only within a component",
+    )
+
+
 def fix_constants(
     graph: PixelGraph,
     x: FloatArray,

@@ -13,7 +13,7 @@ from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.checks import Rule, instance_of, one_of
-from rayrelief.components import Components, fix_constants
+from rayrelief.components import Components, fix_constants, free_note
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
@@ -161,13 +161,7 @@ def _notes(problem: Problem, components: Components, solution: Solution) -> tupl
             f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "
             "continuous surface has their normals"
         )
-    free = components.free
-    if free > 1:
-        constant = "scale" if problem.view.camera.central else "shift"
-        notes.append(
-            f"{free:,} separate components: the {constant} of each is arbitrary, so depths "
-            "can be compared only within a component"
-        )
+    notes += free_note(components.free, problem.view.camera.central)
     return tuple(notes)
 
 

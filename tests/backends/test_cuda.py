@@ -53,7 +53,8 @@ def started(problem, solver=None) -> GridComputation:
 
 def image_of(running, name: str) -> np.ndarray:
     work = running._work
-    return np.array(running._machine.get(work.arrays[name])).reshape(work.height, work.width)
+    running._engine.queue.finish()
+    return np.array(running._engine.machine.get(work.arrays[name])).reshape(work.height, work.width)
 
 
 def random_equations(rng, shape, *, form="central", wraps=False, density=0.8):

@@ -11,11 +11,11 @@ import numpy as np
 from rayrelief.backends.base import Final
 from rayrelief.backends.cuda.computation import GridComputation
 from rayrelief.backends.cuda.device import Device
+from rayrelief.backends.cuda.engine import Engine
 from rayrelief.backends.cuda.equations import centred, put_equations
 from rayrelief.backends.cuda.layout import Workspace
-from rayrelief.backends.cuda.machine import Machine
+from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.checks import require
-from rayrelief.conventions import FloatArray
 from rayrelief.graph import STEPS
 from rayrelief.laws.base import Law
 from rayrelief.problem import Problem
@@ -59,7 +59,17 @@ def computation(machine: Machine, problem: Problem, solver: Solver) -> GridCompu
     if problem.start is not None:
         work.point("x", machine.put(centred(graph, problem.start)))
 
-    def finish(law: Law, image: FloatArray) -> Final:
-        return Final.of(law, equations, np.take(image, graph.pixels))
+    engine = Engine.of(machine, work)
 
-    return GridComputation(machine, work, solver, problem.start is None, finish)
+    def finish(law: Law, image: Array) -> Final:
+        engine.queue.finish()
+        return Final.of(law, equations, np.take(machine.get(image), graph.pixels))
+
+    return GridComputation(
+        engine,
+        solver,
+        graph.size,
+        graph.component_count,
+        problem.start is None,
+        finish,
+    )

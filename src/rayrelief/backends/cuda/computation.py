@@ -11,11 +11,11 @@ from functools import partial
 import numpy as np
 
 from rayrelief.backends.base import Final
-from rayrelief.backends.cuda.layout import Struct, Workspace
-from rayrelief.backends.cuda.machine import Array, Machine, definitions
-from rayrelief.backends.cuda.schedule import Schedule
+from rayrelief.backends.cuda.engine import Engine
+from rayrelief.backends.cuda.layout import Struct
+from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import BoolArray
 from rayrelief.laws.base import Law
 from rayrelief.laws.bilateral import Bilateral
 from rayrelief.solvers.base import LinearSolution, Solver
@@ -47,21 +47,24 @@ class GridComputation:
 
     Parameters
     ----------
-    work
-        With equations, components and the first surface.
+    engine
+        Its workspace has equations, components and the first surface.
+    nodes, components
+        How many there are.
     is_flat
         Whether the first surface is 0 everywhere.
     finish
-        What a law decides about a surface (H * W,).
+        What a law decides about a surface (H * W,) on the machine.
     """
 
     def __init__(
         self,
-        machine: Machine,
-        work: Workspace,
+        engine: Engine,
         solver: Solver,
+        nodes: int,
+        components: int,
         is_flat: bool,
-        finish: Callable[[Law, FloatArray], Final],
+        finish: Callable[[Law, Array], Final],
     ) -> None:
         require(
             isinstance(solver, Multigrid),
@@ -70,12 +73,10 @@ class GridComputation:
             "Leave the solver out, or use the CPU",
         )
         self._solver: Multigrid = solver  # type: ignore[assignment]
-        self._machine, self._work, self._finish = machine, work, finish
-        self._is_flat = is_flat
-        self.anchored: BoolArray = np.zeros(int(work.grid["components"][0]), dtype=np.bool_)
-        defined = definitions(work.height * work.width, bool(work.grid["wraps"][0]))
-        self._queue = machine.queue(work.grid, defined)
-        self._schedule = Schedule.of(work, self._queue, defined)
+        self._engine, self._work = engine, engine.work
+        self._queue, self._schedule = engine.queue, engine.schedule
+        self._nodes, self._is_flat, self._finish = nodes, is_flat, finish
+        self.anchored: BoolArray = np.zeros(components, dtype=np.bool_)
         self._current = Iterate(0)
         self._previous: Iterate | None = None
         self._before: Kept | None = None  # the same, where it is more than one step away
@@ -95,7 +96,7 @@ class GridComputation:
         self._queue.replay(("weigh", self._law), self._schedule.weigh)
         self._queue.mark()
         self._queue.replay("set up", self._schedule.set_up)
-        found = self._scalars()
+        found = self._engine.scalars()
         self._residual = _relative_residual(found)
         return float(found["energy"])
 
@@ -135,7 +136,7 @@ class GridComputation:
             steps += int(found["cycles"])
             self._schedule.weigh()
             self._queue.mark()
-            before, left = left, _relative_residual(self._scalars())
+            before, left = left, _relative_residual(self._engine.scalars())
             if left <= rtol or not left < before / 2 or steps >= self._solver.max_steps:
                 return steps, left <= max(rtol, ROUNDING)
 
@@ -154,17 +155,13 @@ class GridComputation:
             count = max(2, min(count, most + most % 2))
             queue.replay(("cycles", count), partial(schedule.cycles, count))
             queue.mark()
-            found = self._scalars()
+            found = self._engine.scalars()
             if found["done"] or found["cycles"] >= most:
                 break
             count = 2
         self._expected = max(2, int(found["cycles"]) + int(found["cycles"]) % 2)
-        grid = self._work.grid
-        schedule.step(int(grid["components"][0]), int(grid["segments"][0]))
+        schedule.step(len(self.anchored), int(self._work.grid["segments"][0]))
         return found
-
-    def _scalars(self) -> Struct:
-        return self._work.scalars(self._queue.answer(self._work.arrays["s"]))
 
     def _be_at(self, x: Iterate) -> None:
         """Make x the surface on the machine: it is, or it is that before the last step."""
@@ -182,9 +179,8 @@ class GridComputation:
         kept = self._before if old is self._previous else old
         place = kept.place if isinstance(kept, Kept) else -1
         self._queue.ask(lambda: self._schedule.measure(place))
-        sum_moved, moved, sum_x, squares = map(float, self._scalars()["measured"][:4])
-        count = int(self._work.grid["nodes"][0])
-        moved, relief = moved - sum_moved**2 / count, squares - sum_x**2 / count
+        sum_moved, moved, sum_x, squares = map(float, self._engine.scalars()["measured"][:4])
+        moved, relief = moved - sum_moved**2 / self._nodes, squares - sum_x**2 / self._nodes
         if not math.isfinite(moved + relief):
             return math.nan
         return math.sqrt(max(moved, 0.0) / relief) if relief > 0 else 0.0
@@ -199,8 +195,9 @@ class GridComputation:
         free = (i for i, held in enumerate(places) if held is None or held() is None)
         place = next(free, len(places))
         if place == len(places):
-            self._work.place(f"kept{place}", self._work.height * self._work.width, np.float32)
             places.append(None)
+            if f"kept{place}" not in self._work.arrays:
+                self._work.place(f"kept{place}", self._work.pixels, np.float32)
         kept = Kept(place)
         places[place] = weakref.ref(kept)
         before = x is not self._current
@@ -214,7 +211,7 @@ class GridComputation:
 
     def finish(self, law: Law, x: Iterate) -> Final:
         """Return x with what the law decides about it."""
-        return self._finish(law, self._machine.get(self.surface(x)))
+        return self._finish(law, self.surface(x))
 
 
 def _relative_residual(found: Struct) -> float:

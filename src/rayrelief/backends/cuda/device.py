@@ -55,6 +55,9 @@ def is_available() -> bool:
 class Device:
     """The current GPU."""
 
+    def __init__(self) -> None:
+        self.arrays = cupy()
+
     def zeros(self, length: int, kind: Any) -> Array:
         """Make an array of zeros."""
         return cupy().zeros(length, kind)
@@ -65,7 +68,6 @@ class Device:
 
     def get(self, array: Array) -> npt.NDArray[Any]:
         """Copy an array from the GPU."""
-        cupy().cuda.Device().synchronize()
         values: npt.NDArray[Any] = cupy().asnumpy(array)
         return values
 
@@ -135,6 +137,18 @@ class DeviceQueue:
         copy(self._pinned.ptr, array.data.ptr, size, 2, self._questions.ptr)
         self._questions.synchronize()
         return np.frombuffer(self._pinned, np.uint8, size).tobytes()
+
+    def arrays(self) -> Any:
+        """Do what CuPy does in the order of the work."""
+        return self._work
+
+    def begin(self) -> None:
+        """Wait for what others do with the arrays that they gave."""
+        cupy().cuda.Device().synchronize()
+
+    def finish(self) -> None:
+        """Wait for all work so far."""
+        self._work.synchronize()
 
     def wait_for_questions(self) -> None:
         """Let work wait for all that was asked."""

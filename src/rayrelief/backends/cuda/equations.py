@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.backends.cuda.layout import Workspace
+from rayrelief.backends.cuda.layout import SCALARS, Workspace
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import PixelGraph
@@ -66,15 +66,16 @@ def put_equations(work: Workspace, equations: EdgeEquations) -> None:
         work.grid["gamma_weight"] = work.grid["gamma"]
     work.grid["wraps"] = graph.wraps
     work.grid["logarithmic"] = equations.unknown == "log-depth"
-    put_components(work, Segments.of(graph.pixels, graph.starts), graph.component_count)
+    scalars = np.zeros(1, SCALARS)
+    scalars["nodes"], scalars["components"] = graph.size, graph.component_count
+    work.point("s", put(scalars.view(np.int64)))
+    if graph.component_count > 1:
+        put_components(work, Segments.of(graph.pixels, graph.starts))
 
 
-def put_components(work: Workspace, segments: Segments, components: int) -> None:
-    """Tell kernels the components; one alone needs no lists."""
-    work.grid["nodes"], work.grid["components"] = len(segments.order), components
-    if components == 1:
-        return
-    count = len(segments.component)
+def put_components(work: Workspace, segments: Segments) -> None:
+    """Tell kernels the components, where there are several."""
+    count, components = len(segments.component), len(segments.first) - 1
     work.grid["segments"] = count
     work.place("segment_sum", count, np.float64)
     work.place("component_mean", components, np.float64)
@@ -85,7 +86,7 @@ def put_components(work: Workspace, segments: Segments, components: int) -> None
         "component_start": segments.first,
     }
     for name, values in lists.items():
-        work.point(name, work.machine.put(np.ascontiguousarray(values, dtype=np.int32)))
+        work.point(name, work.machine.put(values))
 
 
 def centred(graph: PixelGraph, x: FloatArray) -> FloatArray:

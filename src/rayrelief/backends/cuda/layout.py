@@ -14,7 +14,7 @@ from rayrelief.backends.cuda.machine import Array, Machine
 LEVELS = 12
 INTERPOLATED = 6
 DENSE = 96
-SLOTS = 16  # of partial sums
+SLOTS = 17  # of partial sums
 TILE = 3  # pixels, or tiles, along a side of an aggregate
 
 # One block does all of a level with at most so many tiles: a pass of the cycle, or the set-up.
@@ -37,8 +37,9 @@ def _numbers(kind: str, names: str) -> list[tuple[Any, ...]]:
 
 SCALARS = np.dtype(
     [
-        *_numbers("f8", "energy rr bb limit measured*5"),
-        *_numbers("i4", f"done cycles last irregular edges*{LEVELS}"),
+        *_numbers("f8", "energy rr bb flux limit measured*4"),
+        *_numbers("i4", "done cycles last irregular nodes components"),
+        *_numbers("i4", f"facing_away without_normal without_ray pad edges*{LEVELS}"),
     ],
     align=True,
 )
@@ -55,9 +56,11 @@ GRID = np.dtype(
     [
         *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*2"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
-        *_pointers("component_start segment_sum component_mean"),
-        *_numbers("i4", "height width wraps logarithmic nodes levels tail small_set_up stride"),
-        *_numbers("i4", "parts direction_parts segments components jumps"),
+        *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
+        *_pointers("component part depth"),
+        ("pinhole", "f8", 4),
+        *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
+        *_numbers("i4", "stride parts direction_parts segments jumps pad"),
         *_numbers("f4", "k slope threshold strength damping first turn*2 step*2"),
         ("level", LEVEL, LEVELS),
     ],
@@ -157,7 +160,7 @@ class Workspace:
         self.grid["levels"] = len(self.sizes) + 1
         self.grid["tail"] = first_with(self.sizes, TAIL_TILES)
         self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES)
-        pixels = self.height * self.width
+        pixels = self.pixels
         self.place("x", pixels, np.float64)
         for name in _PIXEL_FLOATS:
             self.place(name, pixels, np.float32)
@@ -174,6 +177,11 @@ class Workspace:
                 array = self.machine.zeros(length, kind)
                 self.arrays[f"{name} {size.depth}"] = array
                 level[name] = self.machine.address(array)
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of the image."""
+        return self.height * self.width
 
     def place(self, name: str, length: int, kind: Any) -> Array:
         """Make an array of zeros that kernels know by this name; "p1" is the second of "p"."""

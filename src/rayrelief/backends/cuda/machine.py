@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ KERNELS = Path(__file__).with_name("kernels")
 FILES = (
     "machine.h",
     "grid.h",
+    "formulate.cu",
     "weigh.cu",
     "aggregate.cu",
     "first_product.cu",
@@ -61,13 +63,33 @@ class Queue(Protocol):
         """Content of an array after all that was asked."""
         ...
 
+    def arrays(self) -> AbstractContextManager[Any]:
+        """Do what the module of arrays does in the order of the work."""
+        ...
+
+    def begin(self) -> None:
+        """Wait for what others do with the arrays that they gave."""
+        ...
+
+    def finish(self) -> None:
+        """Wait for all work so far."""
+        ...
+
     def wait_for_questions(self) -> None:
         """Let work from now on wait for all that was asked."""
         ...
 
 
 class Machine(Protocol):
-    """Memory and kernels."""
+    """Memory and kernels.
+
+    Attributes
+    ----------
+    arrays
+        The module with functions of its arrays: numpy, or one like it.
+    """
+
+    arrays: Any
 
     def zeros(self, length: int, kind: Any) -> Array:
         """Make an array of zeros."""

@@ -71,6 +71,15 @@ class Schedule:
         """Whether partial sums are added up by a kernel of their own."""
         return self.tiles > MOST_PARTS
 
+    def formulate(self) -> None:
+        """Normals to equations and components; counts what was found."""
+        launch = self.queue.launch
+        launch("formulate", self.spread, 256)
+        launch("formulate_totals", 1, 256, self.spread)
+        launch("join_pixels", self.spread, 256)
+        launch("label_pixels", self.spread, 256)
+        launch("label_totals", 1, 256, self.spread)
+
     def weigh(self) -> None:
         """Law at x to conductances, residual, energy."""
         self.queue.launch("weigh", self.weighed, 256)

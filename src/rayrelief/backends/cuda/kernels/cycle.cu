@@ -8,7 +8,7 @@
 DEVICE double product_rz(const Grid& g, int parity, double& mean) {
   double total[3];
   totals<3>(g, SUM_RZ + 3 * parity, g.parts, total);
-  mean = total[2] / g.nodes;
+  mean = total[2] / g.s->nodes;
   return total[0] - total[1] * mean;
 }
 

@@ -4,12 +4,13 @@
 #define DENSE 96         // nodes of the coarsest level that is solved directly, at most
 #define NEGLIGIBLE 1e-16f
 enum { RIGHT, LEFT, BELOW, ABOVE };
-enum { SUM_RR, SUM_RZ, SUM_PQ = 7, SUM_WEIGH = 9, SUM_MEASURE = 12 };
+enum { SUM_RR, SUM_RZ, SUM_PQ = 7, SUM_WEIGH = 9, SUM_MEASURE = 13 };
 
 struct Scalars {
-  double energy, rr, bb, limit;  // squared: residual, right-hand side, residual to reach
-  double measured[5];
+  double energy, rr, bb, flux, limit;  // squared: residual, right-hand side, residual to reach
+  double measured[4];
   int done, cycles, last, irregular;
+  int nodes, components, facing_away, without_normal, without_ray, pad;
   int edges[LEVELS];
 };
 
@@ -41,8 +42,13 @@ struct Grid {
   float* dense;
   const int *order, *segment_start, *segment_of, *component_start;
   double *segment_sum, *component_mean;
-  int height, width, wraps, logarithmic, nodes, levels, tail, small_set_up;
-  int stride, parts, direction_parts, segments, components, jumps;
+  const float* normals;
+  const u8* mask;
+  const double *rays, *start, *shift;
+  int *component, *part;
+  double *depth, pinhole[4];
+  int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
+  int stride, parts, direction_parts, segments, jumps, pad;
   float k, slope, threshold, strength, damping, first, turn[2], step[2];
   Level level[LEVELS];
 };

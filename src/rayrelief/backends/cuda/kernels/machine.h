@@ -57,6 +57,7 @@ DEVICE int lower(int* value, int other) {
 #define SYNC_WARP() __syncwarp()
 // Not from the cache of a multiprocessor: another block, or this one, has just written it.
 #define FRESH(address) __ldcg(address)
+#define NAN __longlong_as_double(0x7ff8000000000000LL)
 #define ALL_LANES 0xffffffffu
 DEVICE bool warp_any(bool flag) { return __any_sync(ALL_LANES, flag); }
 template <class T> DEVICE T warp_sum(T v) {

@@ -4,13 +4,17 @@ DEVICE float as_float(int bits) {
   return both.value;
 }
 
-// The residual to reach, relative to the right-hand side (the bits of a float); a correction in
-// single precision cannot make it less than a fraction of what it was.
+// The residual to reach, relative to the right-hand side (the bits of a float). A correction in
+// single precision cannot make it less than a fraction of what it was, nor than rounding errors of
+// what flows along the edges.
 #define FINEST 3e-7
+#define ROUNDING 2e-7
 KERNEL(aim, 32) {
-  double relative = as_float(a), asked = relative * relative * g.s->bb;
-  double possible = FINEST * FINEST * g.s->rr;
-  if (THREAD == 0) g.s->limit = asked > possible ? asked : possible;
+  double relative = as_float(a), limit = relative * relative * g.s->bb;
+  double possible = FINEST * FINEST * g.s->rr, rounding = ROUNDING * ROUNDING * g.s->flux;
+  if (possible > limit) limit = possible;
+  if (rounding > limit) limit = rounding;
+  if (THREAD == 0) g.s->limit = limit;
 }
 
 // The whole correction, with the last step of the conjugate gradients.
@@ -23,7 +27,7 @@ KERNEL(correct, 256) {
                   g.gamma[3][i] != 0.f;
     float d = cycles > 0 && joined ? g.d[i] + alpha * p[i] : 0.f;
     g.d[i] = d;
-    if (g.components == 1) g.x[i] += (double)d;
+    if (g.s->components == 1) g.x[i] += (double)d;
   }
 }
 
@@ -46,7 +50,7 @@ KERNEL(sum_segments, 256) {
   }
 }
 KERNEL(mean_components, 256) {
-  EVERYWHERE(c, g.components) {
+  EVERYWHERE(c, g.s->components) {
     double sum = 0;
     int first = g.component_start[c], end = g.component_start[c + 1];
     for (int k = first; k < end; k++) sum += g.segment_sum[k];

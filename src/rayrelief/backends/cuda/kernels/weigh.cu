@@ -52,7 +52,7 @@ KERNEL(weigh, 256) {
   SHARED float C[4][SX * SY], F[4][SX * SY], B[4][SX * SY];
   int across = (g.width + WEIGH_X - 1) / WEIGH_X;
   int x0 = BLOCK % across * WEIGH_X, y0 = BLOCK / across * WEIGH_Y;
-  double sums[3] = {0, 0, 0};
+  double sums[4] = {0, 0, 0, 0};
   EACH(s, SX * SY) {
     int lx = s % SX - 1, ly = s / SX - 1, x = x0 + lx, y = y0 + ly;
     i64 i = pixel_at(g, x, y);
@@ -68,7 +68,10 @@ KERNEL(weigh, 256) {
       C[d][s] = edges[d].conductance;
       F[d][s] = edges[d].flux;
       B[d][s] = edges[d].right_hand_side;
-      if (own) sums[0] += edges[d].energy;
+      if (own) {
+        sums[0] += edges[d].energy;
+        sums[3] += (double)edges[d].flux * edges[d].flux;
+      }
     }
   }
   SYNC();
@@ -94,17 +97,18 @@ KERNEL(weigh, 256) {
     sums[2] += (double)rhs * rhs;
   }
   SYNC();
-  put_partial<3>(g, sums, SUM_WEIGH);
+  put_partial<4>(g, sums, SUM_WEIGH);
 }
 
 // Totals of the a blocks of weigh; a new solve begins.
 KERNEL(begin, 512) {
-  double total[3];
-  totals<3>(g, SUM_WEIGH, a, total);
+  double total[4];
+  totals<4>(g, SUM_WEIGH, a, total);
   if (THREAD == 0) {
     g.s->energy = total[0];
     g.s->rr = total[1];
     g.s->bb = total[2];
+    g.s->flux = total[3];
     g.s->done = g.s->cycles = 0;
   }
 }

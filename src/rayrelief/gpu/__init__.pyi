@@ -1,0 +1,2 @@
+from .integrator import Integrator as Integrator
+from .integrator import Surface as Surface
