@@ -1,6 +1,6 @@
 // The last levels by one block, which ends with a dense inverse.
 #define LAST_THREADS 256
-#define LAST_ROOM 512
+#define LAST_ROOM 500
 
 // Dense inverse of level l by Gauss-Jordan. A constant is added to each component, so that the
 // matrix has an inverse; pivots that are rounding errors are left out.
@@ -23,40 +23,37 @@ DEVICE void invert(const Grid& g, int l) {
     label[i] = i;
   }
   SYNC();
+  SHARED int changed;
   for (int round = 0; round < n; round++) {  // labels fall to the first node of the component
-    EACH(i, n) {
-      int least = label[i];
-      for (int j = 0; j < n; j++)
-        if (D[i * stride + j] != 0.f || D[j * stride + i] != 0.f) {
-          int other = label[j];
-          if (other < least) least = other;
-        }
-      column[i] = least;
-    }
-    SYNC();
-    SHARED int changed;
     if (THREAD == 0) changed = 0;
     SYNC();
-    EACH(i, n) if ((int)column[i] != label[i]) {
-      label[i] = (int)column[i];
-      changed = 1;
+    for (int i = WARP; i < n; i += WARPS) {
+      int least = label[i];
+      EACH_LANE(j, n) {
+        bool joined = D[i * stride + j] != 0.f || D[j * stride + i] != 0.f;
+        if (joined && label[j] < least) least = label[j];
+      }
+      least = -warp_max(-least);
+      if (LANE == 0 && least < label[i]) {
+        label[i] = least;
+        changed = 1;
+      }
     }
     SYNC();
     int again = changed;
     SYNC();
     if (!again) break;
   }
-  EACH(i, n) {
+  for (int i = WARP; i < n; i += WARPS) {
     float sum = 0.f, size = 0.f;
-    for (int j = 0; j < n; j++)
-      if (label[j] == label[i]) {
-        sum += diagonal[j];
-        size += 1.f;
-      }
-    row[i] = sum / (size * size);
+    EACH_LANE(j, n) if (label[j] == label[i]) {
+      sum += diagonal[j];
+      size += 1.f;
+    }
+    sum = warp_sum(sum);
+    size = warp_sum(size);
+    EACH_LANE(j, n) if (label[j] == label[i]) D[i * stride + j] += sum / (size * size);
   }
-  SYNC();
-  EACH(e, n * n) if (label[e / n] == label[e % n]) D[e / n * stride + e % n] += row[e / n];
   SYNC();
   for (int k = 0; k < n; k++) {
     float pivot = D[k * stride + k];
@@ -66,12 +63,13 @@ DEVICE void invert(const Grid& g, int l) {
       row[j] = D[k * stride + j];
     }
     SYNC();
-    EACH(e, n * n) {
-      int i = e / n, j = e % n;
-      float v = D[i * stride + j] - column[i] * row[j] * inverse;
-      if (i == k) v = row[j] * inverse;
-      if (j == k) v = i == k ? inverse : -column[i] * inverse;
-      D[i * stride + j] = v;
+    for (int i = WARP; i < n; i += WARPS) {
+      float factor = column[i] * inverse;
+      EACH_LANE(j, n) {
+        float v = i == k ? row[j] * inverse : D[i * stride + j] - factor * row[j];
+        if (j == k) v = i == k ? inverse : -factor;
+        D[i * stride + j] = v;
+      }
     }
     SYNC();
   }
@@ -80,12 +78,13 @@ DEVICE void invert(const Grid& g, int l) {
 
 KERNEL(set_up_last, LAST_THREADS) {
   SHARED float own[WARPS_OF(LAST_THREADS)][LAST_ROOM], flux[WARPS_OF(LAST_THREADS)][LAST_ROOM];
+  SHARED int where[WARPS_OF(LAST_THREADS)][LAST_ROOM];
   int l = g.small_set_up;
   for (; l < g.levels - 1; l++) {
     if (FRESH(g.level[l].count) <= DENSE || !FRESH(&g.s->edges[l])) break;
     mark_strong(g, l, THREAD, THREADS);
     SYNC();
-    find_aggregates(g, l, WARP, WARPS, (int*)own[WARP], LAST_ROOM);
+    find_aggregates(g, l, WARP, WARPS, where[WARP], LAST_ROOM);
     SYNC();
     scan_level(g, l + 1);
     SYNC();
@@ -93,7 +92,7 @@ KERNEL(set_up_last, LAST_THREADS) {
     SYNC();
     interpolate_rows(g, l, THREAD, THREADS);
     SYNC();
-    coarse_product(g, l, WARP, WARPS, own[WARP], flux[WARP], LAST_ROOM);
+    coarse_product(g, l, WARP, WARPS, {own[WARP], flux[WARP], where[WARP], LAST_ROOM});
     SYNC();
   }
   if (THREAD == 0) g.s->last = l;

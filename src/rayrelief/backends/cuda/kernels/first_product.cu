@@ -126,9 +126,9 @@ KERNEL(first_product_irregular, 128) {
   const int W = WARPS_OF(128);
   SHARED int code[W][81];
   SHARED u32 shares[W][81];
-  SHARED float R[W][81], B[W][81], own[W][81], flux[W][81];
+  SHARED float R[W][81], B[W][81], own[W][81], flux[W][49];
   SHARED int start[W][9], nodes[W][9];
-  SHARED u8 candidate[W][CANDIDATES];
+  SHARED u8 candidate[W][CANDIDATES], where[W][49];
   const Level& L = g.level[1];
   const int step[4] = {1, -1, 9, -9};
   int w = WARP, listed = g.s->irregular;
@@ -154,7 +154,7 @@ KERNEL(first_product_irregular, 128) {
       shares[w][k] = i >= 0 ? g.shares[i] : 0;
       R[w][k] = i >= 0 ? g.right[i] : 0.f;
       B[w][k] = i >= 0 ? g.below[i] : 0.f;
-      own[w][k] = flux[w][k] = 0.f;
+      own[w][k] = 0.f;
     }
     SYNC_WARP();
     int candidates = 0;
@@ -174,12 +174,19 @@ KERNEL(first_product_irregular, 128) {
       }
       SYNC_WARP();
       float mass = 0.f;
-      EACH_LANE(k, 49) {
-        int s = (k / 7 + 1) * 9 + k % 7 + 1;
+      int flowing = 0;  // pixels where something flows
+      for (int k0 = 0; k0 < 49; k0 += LANES) {
+        int k = k0 + LANE, s = k < 49 ? (k / 7 + 1) * 9 + k % 7 + 1 : 10;
         float p = own[w][s], e = R[w][s], l = R[w][s - 1], d = B[w][s], u = B[w][s - 9];
-        flux[w][s] = e * (own[w][s + 1] - p) + l * (own[w][s - 1] - p) + d * (own[w][s + 9] - p) +
-                     u * (own[w][s - 9] - p);
-        if (code[w][s] == me) mass += e + l + d + u;
+        float f = e * (own[w][s + 1] - p) + l * (own[w][s - 1] - p) + d * (own[w][s + 9] - p) +
+                  u * (own[w][s - 9] - p);
+        bool flows = k < 49 && f != 0.f;
+        int slot = place(flows, flowing);
+        if (flows) {
+          flux[w][slot] = f;
+          where[w][slot] = (u8)s;
+        }
+        if (k < 49 && code[w][s] == me) mass += e + l + d + u;
       }
       SYNC_WARP();
       int length = 0;
@@ -189,10 +196,9 @@ KERNEL(first_product_irregular, 128) {
         float v = 0.f;
         if (other != me) {
           target = start[w][other % 9] + other / 9;
-          for (int q = 0; q < 49; q++) {
-            int s = (q / 7 + 1) * 9 + q % 7 + 1;
-            float f = flux[w][s];
-            if (f == 0.f) continue;
+          for (int q = 0; q < flowing; q++) {
+            int s = where[w][q];
+            float f = flux[w][q];
             float p = code[w][s] == other ? own_share(shares[w][s]) : 0.f;
             UNROLL for (int d = 0; d < 4; d++)
               if (code[w][s + step[d]] == other) p += share_of(shares[w][s], d);

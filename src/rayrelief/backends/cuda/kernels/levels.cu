@@ -220,7 +220,10 @@ DEVICE void interpolate_rows(const Grid& g, int l, int first, int stride) {
 
 // Rows of the next level, a warp each: the flux that the basis function of a node causes at all
 // nodes around it; a lane adds up what one other coarse node gets. Room for so many nodes around.
-DEVICE void coarse_product(const Grid& g, int l, int first, int stride, float* own, float* flux, int room) {
+struct Around { float *own, *flux; int *where, room; };
+DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Around& space) {
+  float *own = space.own, *flux = space.flux;
+  int *where = space.where, room = space.room;
   const Level &L = g.level[l], &M = g.level[l + 1];
   int nodes = FRESH(M.count), across = tiles_across(L), far = across == 3 ? 2 : 0;
   for (int node = first; node < nodes; node += stride) {
@@ -248,14 +251,24 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, float* o
       }
     }
     SYNC_WARP();
-    EACH_LANE(q, n) {
-      int i = around.node(q);
-      float p = own[q], f = 0.f;
-      ENTRIES(L, i, L.length[i], {
-        int other = around.local(c & INDEX);
-        f += v * ((other >= 0 && other < n ? own[other] : 0.f) - p);
-      })
-      flux[q] = f;
+    // Nodes where something flows, and how much, in place of what is not needed any more.
+    int flowing = 0;
+    for (int q0 = 0; q0 < n; q0 += LANES) {
+      int q = q0 + LANE, i = 0;
+      float f = 0.f;
+      if (q < n) {
+        i = around.node(q);
+        float p = own[q];
+        ENTRIES(L, i, L.length[i], {
+          int other = around.local(c & INDEX);
+          f += v * ((other >= 0 && other < n ? own[other] : 0.f) - p);
+        })
+      }
+      int at = place(f != 0.f, flowing);
+      if (f != 0.f) {
+        flux[at] = f;
+        where[at] = i;
+      }
     }
     SYNC_WARP();
     int length = 0;
@@ -263,10 +276,9 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, float* o
     for (int k0 = 0; k0 < others.n; k0 += LANES) {
       int k = k0 + LANE, other = k < others.n ? others.node(k) : node;
       float v = 0.f;
-      for (int q = 0; q < n; q++) {
+      for (int q = 0; q < flowing; q++) {
         float f = flux[q];
-        if (f == 0.f) continue;
-        int i = around.node(q);
+        int i = where[q];
         UNROLL for (int m = 0; m < INTERPOLATED; m++) {
           float share = L.share[(i64)m * L.room + i];
           if (L.to[(i64)m * L.room + i] == other) v += f * share;
@@ -300,6 +312,7 @@ KERNEL(find, 128) {
   find_aggregates(g, a, BLOCK * WARPS + WARP, BLOCKS * WARPS, label[WARP], 1024);
 }
 KERNEL(product, 128) {
-  SHARED float own[WARPS_OF(128)][1024], flux[WARPS_OF(128)][1024];
-  coarse_product(g, a, BLOCK * WARPS + WARP, BLOCKS * WARPS, own[WARP], flux[WARP], 1024);
+  SHARED float own[WARPS_OF(128)][1000], flux[WARPS_OF(128)][1000];
+  SHARED int where[WARPS_OF(128)][1000];
+  coarse_product(g, a, BLOCK * WARPS + WARP, BLOCKS * WARPS, {own[WARP], flux[WARP], where[WARP], 1000});
 }

@@ -27,6 +27,7 @@ static int BLOCK, BLOCKS;
 DEVICE bool warp_any(bool flag) { return flag; }
 DEVICE float warp_sum(float v) { return v; }
 DEVICE float warp_max(float v) { return v; }
+DEVICE int warp_max(int v) { return v; }
 DEVICE double warp_sum(double v) { return v; }
 DEVICE double warp_max(double v) { return v; }
 DEVICE int place(bool flag, int& count) { return flag ? count++ : count; }
