@@ -36,8 +36,8 @@ def source() -> str:
 
 def definitions(pixels: int, wraps: bool) -> dict[str, int]:
     """What the kernels are compiled for: small images have small blocks, to use all of a GPU."""
-    across, down = (24, 12) if pixels <= 1 << 20 else (36, 24)
-    return {"TILE_X": across, "TILE_Y": down, "PIXEL_STEPS": 3, "WRAPS": int(wraps)}
+    across = 24 if pixels <= 1 << 20 else 54
+    return {"TILE_X": across, "TILE_Y": 24, "PIXEL_STEPS": 3, "WRAPS": int(wraps)}
 
 
 class Queue(Protocol):

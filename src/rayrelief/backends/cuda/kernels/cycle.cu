@@ -1,8 +1,13 @@
 // Conjugate gradients in single precision for the correction d, preconditioned by a V-cycle:
-// Chebyshev smoothing of degree PIXEL_STEPS on pixels, in shared memory, and of degree 2 below.
+// Chebyshev smoothing of degree PIXEL_STEPS on pixels, and of degree 2 below.
+//
+// On pixels a block has a tile and PIXEL_STEPS + 1 pixels around it. Each thread keeps HELD pixels
+// of a column in registers; shared memory tells it what its neighbours hold. With every step one
+// more ring around the tile is wrong: the last one is right in the tile.
 #define FAR (PIXEL_STEPS + 1)
-#define CX (TILE_X + 2 * FAR)
-#define CY (TILE_Y + 2 * FAR)
+#define ACROSS (TILE_X + 2 * FAR > 32 ? 64 : 32)
+#define HELD ((TILE_Y + 2 * FAR) * ACROSS / 256)
+#define CELLS (256 * HELD)
 
 // r . z without the free constant, and the mean of z, of cycles of one parity.
 DEVICE double product_rz(const Grid& g, int parity, double& mean) {
@@ -20,160 +25,182 @@ DEVICE float step_length(const Grid& g, int parity) {
   return (float)ratio(rz, pq[0]);
 }
 
-// What flows out of a pixel in shared memory, for values v.
-#define FLOW(v, s)                                                               \
-  (R[s] * (v[s] - v[s + 1]) + R[s - 1] * (v[s] - v[s - 1]) + B[s] * (v[s] - v[s + CX]) + \
-   B[s - CX] * (v[s] - v[s - CX]))
-// Pixels of a block, and so many around it.
-#define AT_MOST(around, s)                                                             \
-  (s % CX >= FAR - (around) && s % CX < CX - FAR + (around) && s / CX >= FAR - (around) && \
-   s / CX < CY - FAR + (around))
+struct Held { float r[HELD], z[HELD], d[HELD], right[HELD], left[HELD], below[HELD], above, inverse[HELD]; };
 
-DEVICE void load_conductances(const Grid& g, Block block, float* R, float* B, float* inverse) {
-  EACH(s, CX * CY) {
-    i64 i = pixel_at(g, block.x + s % CX - FAR, block.y + s / CX - FAR);
-    R[s] = i >= 0 ? g.right[i] : 0.f;
-    B[s] = i >= 0 ? g.below[i] : 0.f;
+// Pixel k of a thread: its place in shared memory, and in the image.
+#define CELL(k) (ACROSS + (thread / ACROSS * HELD + (k)) * ACROSS + thread % ACROSS)
+#define PIXEL_X (block.x + thread % ACROSS - FAR)
+#define PIXEL_Y(k) (block.y + thread / ACROSS * HELD + (k) - FAR)
+
+DEVICE bool in_tile(const Grid& g, Block block, int x, int y) {
+  bool within = x >= block.x && x < block.x + TILE_X && y >= block.y && y < block.y + TILE_Y;
+  return within && x < g.width && y < g.height;
+}
+
+DEVICE void hold_conductances(const Grid& g, Held& held, Block block, int thread) {
+  i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(-1));
+  held.above = i >= 0 ? g.below[i] : 0.f;
+  UNROLL for (int k = 0; k < HELD; k++) {
+    i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
+    i64 left = pixel_at(g, PIXEL_X - 1, PIXEL_Y(k));
+    held.right[k] = i >= 0 ? g.right[i] : 0.f;
+    held.left[k] = left >= 0 ? g.right[left] : 0.f;
+    held.below[k] = i >= 0 ? g.below[i] : 0.f;
+    float sum = held.right[k] + held.left[k] + held.below[k] + (k ? held.below[k - 1] : held.above);
+    held.inverse[k] = sum > 1e-30f ? 1.f / sum : 0.f;
   }
-  SYNC();
-  EACH(s, CX * CY) {
-    // The first row and the first column have no neighbour here.
-    i64 left = s % CX ? -1 : pixel_at(g, block.x - FAR - 1, block.y + s / CX - FAR);
-    i64 above = s / CX ? -1 : pixel_at(g, block.x + s % CX - FAR, block.y - FAR - 1);
-    float sum = R[s] + B[s] + (s % CX ? R[s - 1] : left >= 0 ? g.right[left] : 0.f) +
-                (s / CX ? B[s - CX] : above >= 0 ? g.below[above] : 0.f);
-    inverse[s] = sum > 1e-30f ? 1.f / sum : 0.f;
+}
+
+// Residual after a step d, which shared memory holds too.
+DEVICE void subtract_flow(Held& held, const float* d, int thread) {
+  UNROLL for (int k = 0; k < HELD; k++) {
+    float here = held.d[k];
+    float up = k ? held.d[k - 1] : d[CELL(0) - ACROSS];
+    float down = k + 1 < HELD ? held.d[k + 1] : d[CELL(k) + ACROSS];
+    held.r[k] -= held.right[k] * (here - d[CELL(k) + 1]) + held.left[k] * (here - d[CELL(k) - 1]) +
+                 held.below[k] * (here - down) + (k ? held.below[k - 1] : held.above) * (here - up);
   }
 }
 
 // Residual after the last step, first smoothing, residual, restriction to the first level.
 KERNEL(down, 256) {
-  SHARED float R[CX * CY], B[CX * CY], inverse[CX * CY], r[CX * CY], d[2][CX * CY], z[CX * CY];
+  SHARED float shared[2][CELLS + 2 * ACROSS];
+  KEPT(Held, held, 256);
   if (g.s->done) return;
   float alpha = g.s->cycles > 0 ? step_length(g, 1 - a) : 0.f;
   Block block = block_of(g);
   double sums[1] = {0};
-  load_conductances(g, block, R, B, inverse);
-  EACH(s, CX * CY) {
-    int x = block.x + s % CX - FAR, y = block.y + s / CX - FAR;
-    i64 i = pixel_at(g, x, y);
-    float v = 0.f;
-    if (i >= 0) {
-      v = g.r[a][i];
-      if (alpha != 0.f) v -= alpha * g.q[i];
-      if (AT_MOST(0, s) && x < g.width && y < g.height) {
-        g.r[1 - a][i] = v;
-        sums[0] += (double)v * v;
+  PHASE(Held, held, 256)
+    hold_conductances(g, held, block, thread);
+    UNROLL for (int k = 0; k < HELD; k++) {
+      i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
+      float v = 0.f;
+      if (i >= 0) {
+        v = g.r[a][i];
+        if (alpha != 0.f) v -= alpha * g.q[i];
+        if (in_tile(g, block, PIXEL_X, PIXEL_Y(k))) {
+          g.r[1 - a][i] = v;
+          sums[0] += (double)v * v;
+        }
       }
+      held.r[k] = v;
+      held.z[k] = held.d[k] = shared[0][CELL(k)] = g.first * held.inverse[k] * v;
     }
-    r[s] = v;
-    z[s] = d[0][s] = g.first * inverse[s] * v;
-  }
-  SYNC();
-  UNROLL for (int k = 0; k < PIXEL_STEPS; k++) {
-    float *old = d[k & 1], *next = d[1 - (k & 1)];
-    EACH(s, CX * CY) if (AT_MOST(PIXEL_STEPS - k, s)) {
-      r[s] -= FLOW(old, s);
-      if (k + 1 < PIXEL_STEPS) {
-        next[s] = g.turn[k] * old[s] + g.step[k] * inverse[s] * r[s];
-        z[s] += next[s];
+  END_PHASE
+  UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
+    const float* old = shared[n & 1];
+    float* next = shared[1 - (n & 1)];
+    PHASE(Held, held, 256)
+      subtract_flow(held, old, thread);
+      UNROLL for (int k = 0; k < HELD; k++) {
+        if (n + 1 < PIXEL_STEPS) {
+          held.d[k] = g.turn[n] * held.d[k] + g.step[n] * held.inverse[k] * held.r[k];
+          held.z[k] += held.d[k];
+        }
+        next[CELL(k)] = n + 1 < PIXEL_STEPS ? held.d[k] : held.r[k];
       }
-    }
-    SYNC();
+    END_PHASE
   }
-  // r is right one pixel around the block: what these interpolate from it they give back.
-  float* given = d[0];
-  EACH(s, CX * CY) if (AT_MOST(0, s)) {
-    int x = block.x + s % CX - FAR, y = block.y + s / CX - FAR;
-    given[s] = 0.f;
-    if (x >= g.width || y >= g.height) continue;
-    i64 i = (i64)y * g.width + x;
-    g.z[i] = z[s];
-    g.residual[i] = r[s];
-    float sum = own_share(g.shares[i]) * r[s];
-    const int step[4] = {1, -1, CX, -CX}, dx[4] = {1, -1, 0, 0}, dy[4] = {0, 0, 1, -1};
-    UNROLL for (int k = 0; k < 4; k++) {
-      i64 j = pixel_at(g, x + dx[k], y + dy[k]);
-      if (j >= 0) sum += share_of(g.shares[j], k ^ 1) * r[s + step[k]];
+  // The residual is right one pixel around the tile: what these interpolate from it they give back.
+  const float* r = shared[PIXEL_STEPS & 1];
+  float* given = shared[1 - (PIXEL_STEPS & 1)];
+  PHASE(Held, held, 256)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      int x = PIXEL_X, y = PIXEL_Y(k), s = CELL(k);
+      if (!in_tile(g, block, x, y)) continue;
+      i64 i = (i64)y * g.width + x, right = pixel_at(g, x + 1, y), left = pixel_at(g, x - 1, y);
+      g.z[i] = held.z[k];
+      g.residual[i] = r[s];
+      float sum = own_share(g.shares[i]) * r[s];
+      if (right >= 0) sum += share_of(g.shares[right], LEFT) * r[s + 1];
+      if (left >= 0) sum += share_of(g.shares[left], RIGHT) * r[s - 1];
+      if (y + 1 < g.height) sum += share_of(g.shares[i + g.width], ABOVE) * r[s + ACROSS];
+      if (y > 0) sum += share_of(g.shares[i - g.width], BELOW) * r[s - ACROSS];
+      given[s] = sum * (1.f / WHOLE);
     }
-    given[s] = sum * (1.f / WHOLE);
-  }
-  SYNC();
+  END_PHASE
   const Level& L = g.level[1];
   EACH(t, TILE_X / 3 * (TILE_Y / 3)) {
     int column = block.x / 3 + t % (TILE_X / 3), row = block.y / 3 + t / (TILE_X / 3);
     if (column >= L.columns || row >= L.rows) continue;
     int start = L.tile_start[row * L.columns + column];
     int nodes = L.tile_start[row * L.columns + column + 1] - start;
+    u8 label[9];
+    float part[9];
+    UNROLL for (int k = 0; k < 9; k++) {
+      int x = 3 * column + k % 3, y = 3 * row + k / 3;
+      bool within = x < g.width && y < g.height;
+      label[k] = within ? g.label[(i64)y * g.width + x] : NO_AGGREGATE;
+      part[k] = within ? given[ACROSS + (y - block.y + FAR) * ACROSS + x - block.x + FAR] : 0.f;
+    }
     for (int n = 0; n < nodes && start + n < L.room; n++) {
       float sum = 0.f;
-      UNROLL for (int k = 0; k < 9; k++) {
-        int x = 3 * column + k % 3, y = 3 * row + k / 3;
-        bool mine = x < g.width && y < g.height && g.label[(i64)y * g.width + x] == n;
-        sum += mine ? given[(y - block.y + FAR) * CX + x - block.x + FAR] : 0.f;
-      }
+      UNROLL for (int k = 0; k < 9; k++) sum += label[k] == n ? part[k] : 0.f;
       L.b[start + n] = sum;
       L.d[start + n] = g.first * L.inverse[start + n] * sum;
     }
   }
-  SYNC();
   put_partial<1>(g, sums, SUM_RR);
 }
 
 // Interpolation from the first level, last smoothing.
 KERNEL(up, 256) {
-  SHARED float R[CX * CY], B[CX * CY], inverse[CX * CY], r[CX * CY], d[2][CX * CY], z[CX * CY];
+  SHARED float shared[2][CELLS + 2 * ACROSS];
+  KEPT(Held, held, 256);
   if (g.s->done) return;
   const Level& L = g.level[1];
   Block block = block_of(g);
   double sums[3] = {0, 0, 0};
-  float* coarse = d[1];
-  EACH(s, CX * CY) {
-    int x = block.x + s % CX - FAR, y = block.y + s / CX - FAR;
-    i64 i = pixel_at(g, x, y);
-    float v = 0.f;
-    if (i >= 0 && g.label[i] != NO_AGGREGATE) {
-      int node = L.tile_start[y / 3 * L.columns + column_of(g, x) / 3] + g.label[i];
-      if (node < L.room) v = L.x[node];
+  PHASE(Held, held, 256)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      int x = PIXEL_X, y = PIXEL_Y(k);
+      i64 i = pixel_at(g, x, y);
+      float v = 0.f;
+      if (i >= 0 && g.label[i] != NO_AGGREGATE) {
+        int node = L.tile_start[y / 3 * L.columns + column_of(g, x) / 3] + g.label[i];
+        if (node < L.room) v = L.x[node];
+      }
+      shared[1][CELL(k)] = v;
     }
-    coarse[s] = v;
-  }
-  load_conductances(g, block, R, B, inverse);
-  SYNC();
-  EACH(s, CX * CY) {
-    i64 i = pixel_at(g, block.x + s % CX - FAR, block.y + s / CX - FAR);
-    float v = 0.f;
-    if (i >= 0 && AT_MOST(FAR - 1, s)) {
-      u32 shares = g.shares[i];
-      v = (own_share(shares) * coarse[s] + share_of(shares, RIGHT) * coarse[s + 1] +
-           share_of(shares, LEFT) * coarse[s - 1] + share_of(shares, BELOW) * coarse[s + CX] +
-           share_of(shares, ABOVE) * coarse[s - CX]) *
-          (1.f / WHOLE);
+    hold_conductances(g, held, block, thread);
+  END_PHASE
+  PHASE(Held, held, 256)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
+      const float* v = shared[1] + CELL(k);
+      u32 shares = i >= 0 ? g.shares[i] : 0;
+      float e = (own_share(shares) * v[0] + share_of(shares, RIGHT) * v[1] +
+                 share_of(shares, LEFT) * v[-1] + share_of(shares, BELOW) * v[ACROSS] +
+                 share_of(shares, ABOVE) * v[-ACROSS]) *
+                (1.f / WHOLE);
+      held.z[k] = held.d[k] = shared[0][CELL(k)] = e;
+      held.r[k] = i >= 0 ? g.residual[i] : 0.f;
     }
-    z[s] = d[0][s] = v;
-    r[s] = i >= 0 ? g.residual[i] : 0.f;
+  END_PHASE
+  UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
+    const float* old = shared[n & 1];
+    float* next = shared[1 - (n & 1)];
+    PHASE(Held, held, 256)
+      subtract_flow(held, old, thread);
+      UNROLL for (int k = 0; k < HELD; k++) {
+        float turned = n ? g.turn[n - 1] * held.d[k] : 0.f;
+        held.d[k] = turned + (n ? g.step[n - 1] : g.first) * held.inverse[k] * held.r[k];
+        held.z[k] += held.d[k];
+        if (n + 1 < PIXEL_STEPS) next[CELL(k)] = held.d[k];
+      }
+    END_PHASE
   }
-  SYNC();
-  UNROLL for (int k = 0; k < PIXEL_STEPS; k++) {
-    float *old = d[k & 1], *next = d[1 - (k & 1)];
-    EACH(s, CX * CY) if (AT_MOST(PIXEL_STEPS - 1 - k, s)) {
-      r[s] -= FLOW(old, s);
-      float turned = k ? g.turn[k - 1] * old[s] : 0.f;
-      next[s] = turned + (k ? g.step[k - 1] : g.first) * inverse[s] * r[s];
-      z[s] += next[s];
+  PHASE(Held, held, 256)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      if (!in_tile(g, block, PIXEL_X, PIXEL_Y(k))) continue;
+      i64 i = (i64)PIXEL_Y(k) * g.width + PIXEL_X;
+      float v = g.z[i] + held.z[k], rest = g.r[1 - a][i];
+      g.z[i] = v;
+      sums[0] += (double)v * rest;
+      sums[1] += rest;
+      sums[2] += v;
     }
-    SYNC();
-  }
-  EACH(t, TILE_X * TILE_Y) {
-    int x = block.x + t % TILE_X, y = block.y + t / TILE_X;
-    if (x >= g.width || y >= g.height) continue;
-    i64 i = (i64)y * g.width + x;
-    float v = g.z[i] + z[(t / TILE_X + FAR) * CX + t % TILE_X + FAR], rest = g.r[1 - a][i];
-    g.z[i] = v;
-    sums[0] += (double)v * rest;
-    sums[1] += rest;
-    sums[2] += v;
-  }
+  END_PHASE
   put_partial<3>(g, sums, SUM_RZ + 3 * a);
 }
 

@@ -22,6 +22,11 @@ static int BLOCK, BLOCKS;
 #define WARPS 1
 #define WARPS_OF(threads) 1
 #define SYNC()
+// What each thread of a block keeps from one phase to the next.
+#define KEPT(Type, name, threads) static Type name##_of[threads]
+#define PHASE(Type, name, threads) \
+  for (int thread = 0; thread < threads; thread++) { \
+    Type& name = name##_of[thread];
 #define SYNC_WARP()
 #define FRESH(address) (*(address))
 DEVICE bool warp_any(bool flag) { return flag; }
@@ -55,6 +60,10 @@ DEVICE int lower(int* value, int other) {
 #define WARPS ((int)(blockDim.x >> 5))
 #define WARPS_OF(threads) ((threads) / 32)
 #define SYNC() __syncthreads()
+#define KEPT(Type, name, threads) Type name
+#define PHASE(Type, name, threads) \
+  { \
+    const int thread = THREAD;
 #define SYNC_WARP() __syncwarp()
 // Not from the cache of a multiprocessor: another block, or this one, has just written it.
 #define FRESH(address) __ldcg(address)
@@ -82,6 +91,10 @@ DEVICE int place(bool flag, int& count) {
 DEVICE int take_one(int* counter) { return atomicAdd(counter, 1); }
 DEVICE int lower(int* value, int other) { return atomicMin(value, other); }
 #endif
+
+#define END_PHASE \
+  } \
+  SYNC();
 
 // The threads of a block share the work of a loop; so do the lanes of a warp, and all threads.
 #define EACH(i, n) for (int i = THREAD; i < (n); i += THREADS)
