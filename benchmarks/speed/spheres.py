@@ -1,4 +1,4 @@
-"""Spheres in front of one another and of a plane, rendered on a GPU: a scene of any size at once."""
+"""Spheres in front of one another and of a plane, rendered on a GPU: at any size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ extern "C" __global__ void spheres(float* normals, float* depth, int height, int
     double r = apart * (.35 + .35 * uniform(u, v, 1));
     double cx = apart * (u + uniform(u, v, 2)), cy = apart * (v + uniform(u, v, 3));
     double cz = 1. - r * (.2 + .6 * uniform(u, v, 4));
-    double a = x * x + y * y + 1., b = x * cx + y * cy + cz, c = cx * cx + cy * cy + cz * cz - r * r;
+    double a = x * x + y * y + 1., b = x * cx + y * cy + cz;
+    double c = cx * cx + cy * cy + cz * cz - r * r;
     double root = b * b - a * c;
     if (root <= 0.) continue;
     double z = (b - sqrt(root)) / a;

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
-from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.checks import Rule, instance_of, one_of
 from rayrelief.components import Components, fix_constants, free_note
@@ -19,6 +18,7 @@ from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, O
 from rayrelief.estimate import check_memory
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
+from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
 from rayrelief.result import Integration
 
@@ -51,6 +51,7 @@ def integrate(
     start: npt.ArrayLike | None = None,
     method: Method | None = None,
     backend: Backend | None = None,
+    device: DeviceName = "cpu",
     callback: Callback | None = None,
     on_failure: OnFailure = "warn",
     memory_check: bool = True,
@@ -72,7 +73,11 @@ def integrate(
         ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
         with ``solve`` (docs/write_your_own.md).
     backend
-        Where to compute: ``backends.CPU()``, with all cores, by default.
+        Where to compute: that of ``device`` by default.
+    device
+        "cpu", all cores of this machine; "cuda", a GPU, for RayPlane, BiNI and Smooth; or "auto",
+        a GPU where there is one that can compute the method. Maps that are in the memory of a GPU
+        stay there with ``rayrelief.gpu.Integrator``.
     callback
         Called with each outer iteration; stops the run by returning True.
     on_failure
@@ -96,7 +101,7 @@ def integrate(
     METHODS.check("the method", method)
     if callback is not None:
         CALLBACKS.check("the callback", callback)
-    backend = CPU() if backend is None else backend
+    backend = backend_for(device, method) if backend is None else backend
     BACKENDS.check("the backend", backend)
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])

@@ -30,6 +30,7 @@ def integrate(
     ] = False,
     no_memory_check: options.NoMemoryCheck = False,
     threads: options.Threads = None,
+    device: options.Device = options.DeviceChoice.CPU,
     as_json: options.Json = False,
     **chosen: Any,
 ) -> None:
@@ -48,9 +49,10 @@ def integrate(
         results = result_files(out, scene.camera, depth_formats, mesh_formats)
         check_not_replaced(scene_files(path, source.camera_text(), source.mask), results)
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
+        if dry_run and device is options.DeviceChoice.CUDA:
+            raise typer.BadParameter("--dry-run tells time and memory of --device cpu alone")
         if dry_run:
             estimate(scene, method, out, **how)
         else:
-            run_and_write(
-                scene, method, out, depth_formats=depth_formats, mesh_formats=mesh_formats, **how
-            )
+            how |= {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
+            run_and_write(scene, method, out, device=device.value, **how)

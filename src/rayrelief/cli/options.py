@@ -30,6 +30,14 @@ class KOrderName(StrEnum):
     LEGACY = "legacy"
 
 
+class DeviceChoice(StrEnum):
+    """Where to compute."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 _INPUT = "Input"
 
 Convention = Annotated[
@@ -78,6 +86,10 @@ NoMemoryCheck = Annotated[
     ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.")]
+Device = Annotated[
+    DeviceChoice,
+    typer.Option(help="Where to compute; a GPU needs the extra rayrelief[gpu]."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON on stdout.")]
 
 

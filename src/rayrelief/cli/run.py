@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import typer
 
-from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.console import EXIT_FAILED, progress, say
 from rayrelief.cli.report import build_report, earlier_files, to_json
@@ -21,6 +20,7 @@ from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Method
+from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
@@ -39,6 +39,7 @@ def run_and_write(
     depth_formats: list[str],
     mesh_formats: list[str],
     as_json: bool,
+    device: DeviceName = "cpu",
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     check_folder(out)
@@ -46,10 +47,11 @@ def run_and_write(
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         afterwards = files_memory(pixels, inside, method)
-        check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
+        backend = backend_for(device, method, threads)
+        check_memory(pixels, inside, method, backend, afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
-    result = run(scene, method, threads, memory_check)
+    result = run(scene, method, threads, memory_check, device)
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
@@ -91,7 +93,13 @@ def say_notes(scene: Scene, named: bool = False) -> None:
         say(f"note: {scene.name}, {note}" if named else f"note: {note}")
 
 
-def run(scene: Scene, method: Method, threads: int | None, memory_check: bool) -> Integration:
+def run(
+    scene: Scene,
+    method: Method,
+    threads: int | None,
+    memory_check: bool,
+    device: DeviceName = "cpu",
+) -> Integration:
     """Integrate a scene under a progress bar."""
     limit = getattr(method, "max_iterations", None)
     with progress(f"integrating {scene.name}", limit) as advance:
@@ -100,7 +108,7 @@ def run(scene: Scene, method: Method, threads: int | None, memory_check: bool) -
             scene.camera,
             mask=scene.mask,
             method=method,
-            backend=CPU(threads),
+            backend=backend_for(device, method, threads),
             callback=advance,
             memory_check=memory_check,
         )

@@ -89,13 +89,13 @@ class LevelSize:
     def room(self) -> int:
         """Nodes."""
         tiles = self.tiles
-        nodes = 1.8 * tiles if tiles > 100_000 else max((6 if tiles < 20_000 else 3) * tiles, 1024)
+        nodes = 1.6 * tiles if tiles > 100_000 else max((6 if tiles < 20_000 else 3) * tiles, 1024)
         return -(-int(nodes) // 32) * 32
 
     @property
     def width(self) -> int:
         """Entries of a row."""
-        return 32 if self.depth <= 2 else 96
+        return {1: 28, 2: 32}.get(self.depth, 96)
 
     @property
     def from_width(self) -> int:

@@ -218,7 +218,7 @@ KERNEL(turn, 256) {
   }
   const float *z = g.z, *old = g.p[a], shift = (float)mean;
   EVERYWHERE(i, pixels(g)) {
-    int x = (int)(i % g.width), y = (int)(i / g.width);
+    int x = x_of(g, i), y = y_of(g, i);
 #define DIRECTION(j) (z[j] - shift + (begins ? 0.f : beta * old[j]))
     float p = DIRECTION(i), flow = 0.f;
     i64 j = pixel_at(g, x + 1, y);

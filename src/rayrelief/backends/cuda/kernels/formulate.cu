@@ -6,7 +6,7 @@ DEVICE Vector minus(Vector a, Vector b) { return {a.x - b.x, a.y - b.y, a.z - b.
 // Ray of a pixel: its origin where rays are parallel. A pinhole needs no table of them.
 DEVICE Vector ray_at(const Grid& g, i64 i) {
   if (g.rays) return {g.rays[3 * i], g.rays[3 * i + 1], g.rays[3 * i + 2]};
-  return {(i % g.width - g.pinhole[2]) / g.pinhole[0], (i / g.width - g.pinhole[3]) / g.pinhole[1], 1.};
+  return {(x_of(g, i) - g.pinhole[2]) / g.pinhole[0], (y_of(g, i) - g.pinhole[3]) / g.pinhole[1], 1.};
 }
 
 struct Sight { bool has_normal, has_ray; Vector normal, ray; double facing; };  // facing: n . tau
@@ -47,7 +47,7 @@ DEVICE void equation(const Grid& g, const Sight& here, const Sight& there, float
 KERNEL(formulate, 256) {
   double counts[4] = {0, 0, 0, 0};
   EVERYWHERE(i, pixels(g)) {
-    int x = (int)(i % g.width), y = (int)(i / g.width);
+    int x = x_of(g, i), y = y_of(g, i);
     Sight here = sight_at(g, i);
     bool inside = usable(here);
     const i64 neighbour[4] = {pixel_at(g, x + 1, y), pixel_at(g, x - 1, y), pixel_at(g, x, y + 1),
@@ -100,7 +100,7 @@ DEVICE void join(int* component, int i, int j) {
 }
 KERNEL(join_pixels, 256) {
   EVERYWHERE(i, pixels(g)) {
-    int x = (int)(i % g.width), y = (int)(i / g.width);
+    int x = x_of(g, i), y = y_of(g, i);
     if (g.gamma[RIGHT][i] != 0.f) join(g.component, (int)i, (int)pixel_at(g, x + 1, y));
     if (g.gamma[BELOW][i] != 0.f) join(g.component, (int)i, (int)pixel_at(g, x, y + 1));
   }

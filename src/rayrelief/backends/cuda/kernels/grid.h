@@ -55,6 +55,10 @@ struct Grid {
 
 DEVICE i64 pixels(const Grid& g) { return (i64)g.height * g.width; }
 
+// Column and row of a pixel. An image has less than 2^31: dividing 64 bits would take long.
+DEVICE int x_of(const Grid& g, i64 i) { return (int)((u32)i % (u32)g.width); }
+DEVICE int y_of(const Grid& g, i64 i) { return (int)((u32)i / (u32)g.width); }
+
 // Column of the image, around where it wraps; -1 outside.
 DEVICE int column_of(const Grid& g, int x) {
 #if WRAPS
