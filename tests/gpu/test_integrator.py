@@ -11,7 +11,7 @@ from rayrelief.backends import CPU
 from rayrelief.backends.cuda.device import Device, is_available
 from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
 from rayrelief.errors import InputError, IntegrationWarning
-from rayrelief.gpu import Integrator
+from rayrelief.gpu import BatchIntegrator, Integrator
 from rayrelief.problem import assemble
 from reference.host_machine import Host, needs_compiler
 
@@ -117,3 +117,19 @@ def test_what_does_not_fit_is_refused():
     for method in (RayPlane(connectivity=8), RayPlane(midpoint=0.3), BiNI(form="printed")):
         with pytest.raises(InputError, match=f"the method {type(method).__name__}"):
             integrator(camera, method=method)
+
+
+def test_a_batch_gives_what_each_map_gives_alone():
+    cameras = [Pinhole(60, 55, 20.3 + k, 14.1) for k in range(3)]
+    maps = np.stack([bumpy_normals(camera, seed=k) for k, camera in enumerate(cameras)])
+    masks = np.random.default_rng(4).random((3, *SHAPE)) < 0.9
+    machine = Device() if is_available() else Host()
+    batch = BatchIntegrator(cameras, *SHAPE, Smooth(), machine=machine)
+    surfaces = batch.integrate(maps, mask=masks)
+    for camera, normals, mask, surface in zip(cameras, maps, masks, surfaces, strict=True):
+        alone = integrator(camera, method=Smooth())(normals, mask=mask)
+        np.testing.assert_allclose(surface.depth, alone.depth, rtol=1e-5)
+    with pytest.raises(InputError, match="2 maps were given"):
+        batch.integrate(maps[:2])
+    with pytest.raises(InputError, match="2 cameras of 2 kinds"):
+        BatchIntegrator([cameras[0], CAMERAS["parallel"]], *SHAPE, machine=machine)

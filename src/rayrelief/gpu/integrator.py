@@ -22,7 +22,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.checks import require
 from rayrelief.components import free_note
-from rayrelief.conventions import DepthKind
+from rayrelief.conventions import DepthKind, FloatArray
 from rayrelief.errors import InputError, IntegrationWarning, Status
 from rayrelief.gpu.constants import Parts
 from rayrelief.methods.base import Iteration, Solution
@@ -85,27 +85,39 @@ class Integrator:
         *,
         machine: Machine | None = None,
     ) -> None:
+        view = View.of(camera, height, width)
+        self._kind = view.kind
+        self._make(view.wraps and width > 2, camera.central, (height, width), method, machine)
+        if isinstance(camera, Pinhole) and not camera.skew:
+            self._work.grid["pinhole"] = camera.fx, camera.fy, camera.cx, camera.cy
+        else:
+            self._put_rays(rays_of(view))
+
+    def _make(
+        self,
+        wraps: bool,
+        central: bool,
+        shape: tuple[int, int],
+        method: Recipe | None,
+        machine: Machine | None,
+    ) -> None:
+        """Make room for maps of a size, and compile what they need."""
         self.method: Recipe = RayPlane() if method is None else method
         _check_method(self.method)
         self._machine = Device() if machine is None else machine
-        view = View.of(camera, height, width)
-        self._kind = view.kind
-        self._work = work = Workspace(self._machine, height, width)
+        self._work = work = Workspace(self._machine, *shape)
         grid = work.grid
-        grid["wraps"] = view.wraps and width > 2
-        grid["logarithmic"] = camera.central
+        grid["wraps"], grid["logarithmic"] = wraps, central
         grid["first_order"] = isinstance(self.method, BiNI)
-        if isinstance(camera, Pinhole) and not camera.skew:
-            grid["pinhole"] = camera.fx, camera.fy, camera.cx, camera.cy
-        else:
-            rays = view.rays if camera.central else view.origins
-            work.point("rays", self._machine.put(np.ascontiguousarray(rays, np.float64).ravel()))
         for d in range(4):
             work.place(f"offset{d}", work.pixels, np.float32)
             work.place(f"gamma{d}", work.pixels, np.float32)
         grid["gamma_weight"] = grid["gamma"]
         work.place("component", work.pixels, np.int32)
         self._engine = Engine.of(self._machine, work)
+
+    def _put_rays(self, rays: FloatArray) -> None:
+        self._work.point("rays", self._machine.put(rays.ravel()))
 
     def __call__(self, normals: Any, *, mask: Any = None, start: Any = None) -> Surface:
         """Integrate one map.
@@ -197,6 +209,12 @@ class Integrator:
 
     def _notes(self, parts: Parts) -> tuple[str, ...]:
         return free_note(parts.count, bool(self._work.grid["logarithmic"][0]))
+
+
+def rays_of(view: View) -> FloatArray:
+    """Rays (H, W, 3) of a view, or the origins of parallel ones."""
+    rays = view.rays if view.origins is None else view.origins
+    return np.ascontiguousarray(rays, np.float64)
 
 
 @dataclass(frozen=True)

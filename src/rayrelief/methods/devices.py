@@ -34,5 +34,6 @@ def backend_for(device: DeviceName, method: Method, threads: int | None = None) 
 
 def runs_on_gpu(method: Method) -> bool:
     """Whether the GPU knows the law, the neighbours and the solver of a method."""
-    known = isinstance(method, RayPlane | BiNI | Smooth)
-    return known and method.connectivity == 4 and isinstance(method.solver, Multigrid)
+    if not isinstance(method, RayPlane | BiNI | Smooth):
+        return False
+    return method.connectivity == 4 and isinstance(method.solver, Multigrid)
