@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.diligent import object_names
 from benchmarks.report import Report, Table, exit_code
-from benchmarks.speed import cameras, cold_start, maps, scaling, solvers, systems
+from benchmarks.speed import cameras, cold_start, gpu, maps, scaling, solvers, systems
 from benchmarks.speed.environment import environment
 
 PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Table]]] = {
@@ -23,6 +23,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Table]]] = {
     "solvers": lambda chosen: solvers.tables(),
     "cold_start": lambda chosen: cold_start.tables(),
     "cameras": lambda chosen: cameras.tables(),
+    "gpu": lambda chosen: gpu.tables(chosen.objects),
 }
 RESULTS = Path(__file__).with_name("results")
 

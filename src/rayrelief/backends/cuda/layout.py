@@ -60,7 +60,7 @@ GRID = np.dtype(
         *_pointers("component part depth"),
         ("pinhole", "f8", 4),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
-        *_numbers("i4", "stride parts direction_parts segments jumps pad"),
+        *_numbers("i4", "stride parts direction_parts tiles spread segments jumps pad"),
         *_numbers("f4", "k slope threshold strength damping first turn*2 step*2"),
         ("level", LEVEL, LEVELS),
     ],

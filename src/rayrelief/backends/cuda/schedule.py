@@ -39,6 +39,7 @@ class Schedule:
         depths = int(grid["tail"][0]), int(grid["small_set_up"][0])
         schedule = cls(queue, tile, work.height, work.width, work.sizes, *depths)
         work.sum_up(max(schedule.tiles, schedule.weighed, schedule.spread))
+        grid["tiles"], grid["spread"] = schedule.tiles, schedule.spread
         grid["parts"] = 1 if schedule.collects else schedule.tiles
         grid["direction_parts"] = 1 if schedule.collects else schedule.spread
         grid["strength"], grid["damping"] = STRENGTH, DAMPING
@@ -55,6 +56,11 @@ class Schedule:
     def tiles(self) -> int:
         """Blocks of kernels that keep a tile of pixels in shared memory."""
         return -(-self.width // self.tile[0]) * -(-self.height // self.tile[1])
+
+    @property
+    def tile_threads(self) -> int:
+        """Threads of the kernels that smooth a tile of pixels."""
+        return 256 if self.tile[0] <= 24 else 512
 
     @property
     def weighed(self) -> int:
@@ -122,7 +128,7 @@ class Schedule:
 
     def _cycle(self, parity: int) -> None:
         launch, above = self.queue.launch, self.sizes[: self.tail - 1]
-        launch("down", self.tiles, 256, parity)
+        launch("down", self.tiles, self.tile_threads, parity)
         self._collect(SUM_RR, 1)
         for size in above:
             nodes = _blocks(1.2 * size.tiles, 128)
@@ -136,7 +142,7 @@ class Schedule:
             nodes = _blocks(1.2 * size.tiles, 128)
             for kernel in ("level_interpolate", "level_up", "level_last"):
                 launch(kernel, nodes, 128, size.depth)
-        launch("up", self.tiles, 256, parity)
+        launch("up", self.tiles, self.tile_threads, parity)
         self._collect(SUM_RZ + 3 * parity, 3)
         launch("turn", self.spread, 256, parity)
         self._collect(SUM_PQ + parity, 1)

@@ -6,8 +6,9 @@
 // more ring around the tile is wrong: the last one is right in the tile.
 #define FAR (PIXEL_STEPS + 1)
 #define ACROSS (TILE_X + 2 * FAR > 32 ? 64 : 32)
-#define HELD ((TILE_Y + 2 * FAR) * ACROSS / 256)
-#define CELLS (256 * HELD)
+#define TILE_THREADS (8 * ACROSS)
+#define HELD ((TILE_Y + 2 * FAR) / 8)
+#define CELLS (TILE_THREADS * HELD)
 
 // r . z without the free constant, and the mean of z, of cycles of one parity.
 DEVICE double product_rz(const Grid& g, int parity, double& mean) {
@@ -63,14 +64,14 @@ DEVICE void subtract_flow(Held& held, const float* d, int thread) {
 }
 
 // Residual after the last step, first smoothing, residual, restriction to the first level.
-KERNEL(down, 256) {
+KERNEL(down, TILE_THREADS) {
   SHARED float shared[2][CELLS + 2 * ACROSS];
-  KEPT(Held, held, 256);
+  KEPT(Held, held, TILE_THREADS);
   if (g.s->done) return;
   float alpha = g.s->cycles > 0 ? step_length(g, 1 - a) : 0.f;
   Block block = block_of(g);
   double sums[1] = {0};
-  PHASE(Held, held, 256)
+  PHASE(Held, held, TILE_THREADS)
     hold_conductances(g, held, block, thread);
     UNROLL for (int k = 0; k < HELD; k++) {
       i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
@@ -90,7 +91,7 @@ KERNEL(down, 256) {
   UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
     const float* old = shared[n & 1];
     float* next = shared[1 - (n & 1)];
-    PHASE(Held, held, 256)
+    PHASE(Held, held, TILE_THREADS)
       subtract_flow(held, old, thread);
       UNROLL for (int k = 0; k < HELD; k++) {
         if (n + 1 < PIXEL_STEPS) {
@@ -104,7 +105,7 @@ KERNEL(down, 256) {
   // The residual is right one pixel around the tile: what these interpolate from it they give back.
   const float* r = shared[PIXEL_STEPS & 1];
   float* given = shared[1 - (PIXEL_STEPS & 1)];
-  PHASE(Held, held, 256)
+  PHASE(Held, held, TILE_THREADS)
     UNROLL for (int k = 0; k < HELD; k++) {
       int x = PIXEL_X, y = PIXEL_Y(k), s = CELL(k);
       if (!in_tile(g, block, x, y)) continue;
@@ -144,14 +145,14 @@ KERNEL(down, 256) {
 }
 
 // Interpolation from the first level, last smoothing.
-KERNEL(up, 256) {
+KERNEL(up, TILE_THREADS) {
   SHARED float shared[2][CELLS + 2 * ACROSS];
-  KEPT(Held, held, 256);
+  KEPT(Held, held, TILE_THREADS);
   if (g.s->done) return;
   const Level& L = g.level[1];
   Block block = block_of(g);
   double sums[3] = {0, 0, 0};
-  PHASE(Held, held, 256)
+  PHASE(Held, held, TILE_THREADS)
     UNROLL for (int k = 0; k < HELD; k++) {
       int x = PIXEL_X, y = PIXEL_Y(k);
       i64 i = pixel_at(g, x, y);
@@ -164,7 +165,7 @@ KERNEL(up, 256) {
     }
     hold_conductances(g, held, block, thread);
   END_PHASE
-  PHASE(Held, held, 256)
+  PHASE(Held, held, TILE_THREADS)
     UNROLL for (int k = 0; k < HELD; k++) {
       i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
       const float* v = shared[1] + CELL(k);
@@ -180,7 +181,7 @@ KERNEL(up, 256) {
   UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
     const float* old = shared[n & 1];
     float* next = shared[1 - (n & 1)];
-    PHASE(Held, held, 256)
+    PHASE(Held, held, TILE_THREADS)
       subtract_flow(held, old, thread);
       UNROLL for (int k = 0; k < HELD; k++) {
         float turned = n ? g.turn[n - 1] * held.d[k] : 0.f;
@@ -190,7 +191,7 @@ KERNEL(up, 256) {
       }
     END_PHASE
   }
-  PHASE(Held, held, 256)
+  PHASE(Held, held, TILE_THREADS)
     UNROLL for (int k = 0; k < HELD; k++) {
       if (!in_tile(g, block, PIXEL_X, PIXEL_Y(k))) continue;
       i64 i = (i64)PIXEL_Y(k) * g.width + PIXEL_X;

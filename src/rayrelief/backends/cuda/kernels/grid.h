@@ -48,7 +48,7 @@ struct Grid {
   int *component, *part;
   double *depth, pinhole[4];
   int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
-  int stride, parts, direction_parts, segments, jumps, pad;
+  int stride, parts, direction_parts, tiles, spread, segments, jumps, pad;
   float k, slope, threshold, strength, damping, first, turn[2], step[2];
   Level level[LEVELS];
 };
@@ -124,9 +124,10 @@ template <int N> DEVICE void totals(const Grid& g, int slot, int n, double* out)
 
 // Large maps: one block adds up b slots from slot a on, so that later kernels read one number each.
 KERNEL(collect, 1024) {
+  int written = a >= SUM_PQ ? g.spread : g.tiles;
   for (int k = 0; k < b; k++) {
     double total[1];
-    totals<1>(g, a + k, g.stride, total);
+    totals<1>(g, a + k, written, total);
     SYNC();
     if (THREAD == 0) g.partial[(i64)(a + k) * g.stride] = total[0];
     SYNC();

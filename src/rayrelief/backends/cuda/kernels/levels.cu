@@ -6,24 +6,23 @@
 #define STRONG (FROM_THERE | TO_THERE)
 
 // Entries k, (column with its flags) c, value v of a row; eight are fetched at once.
-#define ENTRIES(L, i, n, ...)                                              \
-  {                                                                        \
-    u32 columns_[8];                                                       \
-    float values_[8];                                                      \
-    UNROLL for (int k = 0; k < 8; k++) {                                   \
-      columns_[k] = (L).column[(i64)k * (L).room + (i)];                   \
-      values_[k] = (L).value[(i64)k * (L).room + (i)];                     \
-    }                                                                      \
-    UNROLL for (int k = 0; k < 8; k++) if (k < (n)) {                      \
-      u32 c = columns_[k];                                                 \
-      float v = values_[k];                                                \
-      __VA_ARGS__                                                          \
-    }                                                                      \
-    for (int k = 8; k < (n); k++) {                                        \
-      u32 c = (L).column[(i64)k * (L).room + (i)];                         \
-      float v = (L).value[(i64)k * (L).room + (i)];                        \
-      __VA_ARGS__                                                          \
-    }                                                                      \
+#define ENTRIES(L, i, n, ...)                                  \
+  for (int k0_ = 0, n_ = (n); k0_ < n_; k0_ += 8) {            \
+    u32 columns_[8];                                           \
+    float values_[8];                                          \
+    UNROLL for (int k_ = 0; k_ < 8; k_++) {                    \
+      i64 at_ = (i64)(k0_ + k_) * (L).room + (i);              \
+      columns_[k_] = k0_ + k_ < n_ ? (L).column[at_] : 0;      \
+      values_[k_] = k0_ + k_ < n_ ? (L).value[at_] : 0.f;      \
+    }                                                          \
+    UNROLL for (int k_ = 0; k_ < 8; k_++) if (k0_ + k_ < n_) { \
+      const int k = k0_ + k_;                                  \
+      u32 c = columns_[k_];                                    \
+      float v = values_[k_];                                   \
+      (void)k;                                                 \
+      (void)v;                                                 \
+      __VA_ARGS__                                              \
+    }                                                          \
   }
 
 // A tile of the next level holds 3 x 3 tiles of this one; where only one is left, that one.
@@ -34,12 +33,21 @@ DEVICE void mark_strong(const Grid& g, int l, int first, int stride) {
   int n = FRESH(L.count);
   for (int i = first; i < n; i += stride) {
     float most = L.strongest[i], sum = 0.f;
-    ENTRIES(L, i, L.length[i], {
-      u32 j = c & INDEX;
-      bool strong = v > 0.f && v >= g.strength * fmaxf(most, L.strongest[j]);
-      if (strong) sum += v;
-      L.column[(i64)k * L.room + i] = j | (strong ? STRONG : 0u);
-    })
+    for (int k0 = 0, n_row = L.length[i]; k0 < n_row; k0 += 8) {
+      u32 j[8];
+      float value[8], there[8];
+      UNROLL for (int k = 0; k < 8; k++) {
+        bool entry = k0 + k < n_row;
+        j[k] = entry ? L.column[(i64)(k0 + k) * L.room + i] & INDEX : i;
+        value[k] = entry ? L.value[(i64)(k0 + k) * L.room + i] : 0.f;
+      }
+      UNROLL for (int k = 0; k < 8; k++) there[k] = L.strongest[j[k]];
+      UNROLL for (int k = 0; k < 8; k++) if (k0 + k < n_row) {
+        bool strong = value[k] > 0.f && value[k] >= g.strength * fmaxf(most, there[k]);
+        if (strong) sum += value[k];
+        L.column[(i64)(k0 + k) * L.room + i] = j[k] | (strong ? STRONG : 0u);
+      }
+    }
     L.strong[i] = sum > 0.f ? g.damping / sum : 0.f;
     L.own[i] = sum > 0.f ? 1.f - g.damping : 0.f;
     L.rank[i] = -1;
@@ -132,7 +140,6 @@ DEVICE void find_aggregates(const Grid& g, int l, int first, int stride, int* la
         int i = window.node(q), old = label[q], least = old;
         if (L.own[i] == 0.f) continue;
         ENTRIES(L, i, L.length[i], {
-          (void)v;
           if ((c & STRONG) == STRONG) {
             int other = window.local(c & INDEX);
             if (other >= 0 && other < n && label[other] < least) least = label[other];
