@@ -1,4 +1,4 @@
-"""A GPU: nine maps, large scenes, a batch and a video, from normals in its memory to depth in it."""
+"""A GPU: nine maps, large scenes, a batch and a video, from normals to depth in its memory."""
 
 from __future__ import annotations
 

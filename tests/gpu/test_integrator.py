@@ -48,13 +48,13 @@ def test_equations_and_components_are_those_of_the_cpu(camera, method):
     problem = assemble(normals, camera, mask=mask, method=method)
     resident = integrator(camera, method=method)
     surface = resident(normals, mask=mask)
-    graph, work = problem.graph, resident._work
+    graph, work = problem.graph, resident._engine.work
     for d in range(4):
         for name, expected in (
             ("offset", problem.equations.offset[d]),
             ("gamma", problem.equations.gamma[d]),
         ):
-            image = np.asarray(resident._machine.get(work.arrays[f"{name}{d}"]))
+            image = np.asarray(resident._source.machine.get(work.arrays[f"{name}{d}"]))
             found = graph.gather(image.reshape(SHAPE))
             scale = np.abs(expected).max()
             np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-7 * scale)
@@ -92,6 +92,18 @@ def test_one_integrator_serves_many_maps():
     each = [integrator(camera)(n, mask=m).depth for n, m in zip(maps, masks, strict=True)]
     shared = [resident(n, mask=m).depth for n, m in zip(maps, masks, strict=True)]
     np.testing.assert_array_equal(shared, each)
+
+
+def test_only_the_part_with_normals_is_computed():
+    camera = CAMERAS["fisheye"]
+    normals = bumpy_normals(camera)
+    normals[:, :20] = normals[:3] = np.nan
+    resident = integrator(camera, method=Smooth())
+    surface = resident(normals)
+    assert resident._engine.work.width < SHAPE[1]
+    cpu = rayrelief.integrate(normals, camera, method=Smooth(), backend=CPU(1))
+    np.testing.assert_allclose(surface.depth, cpu.depth, rtol=1e-5)
+    assert surface.status.notes == cpu.status.notes
 
 
 def test_normals_that_face_away_are_told():

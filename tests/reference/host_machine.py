@@ -62,6 +62,9 @@ class Host:
     def get(self, array: np.ndarray) -> np.ndarray:
         return array
 
+    def wait(self) -> None:
+        pass
+
     def address(self, array: np.ndarray) -> int:
         return array.ctypes.data
 
@@ -93,9 +96,6 @@ class HostQueue:
 
     def arrays(self) -> nullcontext[None]:
         return nullcontext()
-
-    def begin(self) -> None:
-        pass
 
     def finish(self) -> None:
         pass

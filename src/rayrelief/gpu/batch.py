@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from rayrelief.backends.cuda.device import Device
 from rayrelief.backends.cuda.machine import Machine
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.view import View
 from rayrelief.checks import require
-from rayrelief.gpu.integrator import Integrator, Recipe, Surface, rays_of
+from rayrelief.gpu.integrator import Integrator, Recipe, Surface
+from rayrelief.gpu.source import Source, rays_of
 
 APART = 1  # columns and rows between maps: what is not connected does not mix
 
@@ -48,17 +50,19 @@ class BatchIntegrator(Integrator):
             "no panoramas",
             "Integrate maps of other cameras on their own",
         )
-        ((central, self._kind),) = kinds
+        ((central, kind),) = kinds
         self.size = height, width
         self._columns = math.ceil(math.sqrt(len(cameras) * height / width))
         rows = math.ceil(len(cameras) / self._columns)
         shape = rows * (height + APART), self._columns * (width + APART)
-        self._make(False, central, shape, method, machine)
         rays: Any = np.full((*shape, 3), np.nan)
         for number, view in enumerate(views):
             rays[self._place(number)] = rays_of(view)
-        self._put_rays(rays)
         self._count = len(cameras)
+        machine = Device() if machine is None else machine
+        settings = {"wraps": False, "logarithmic": central}
+        self._source = Source(machine, shape, kind, settings, rays)
+        self._prepare(method)
 
     def _place(self, number: int) -> tuple[slice, slice]:
         """Rows and columns of a map on the canvas."""
@@ -77,7 +81,7 @@ class BatchIntegrator(Integrator):
             f"{self._count}, one for each camera",
             "Make a BatchIntegrator for so many",
         )
-        xp = self._machine.arrays
+        xp = self._source.machine.arrays
         canvas = self._spread(xp.zeros, normals, (3,), np.float32)
         inside = self._spread(xp.zeros, mask, (), np.bool_)
         begun = self._spread(xp.ones, start, (), np.float64)
@@ -90,8 +94,8 @@ class BatchIntegrator(Integrator):
         """Put maps on a canvas; None where there are none."""
         if maps is None:
             return None
-        shape = self._work.height, self._work.width, *last
+        shape = *self._source.shape, *last
         canvas = make(shape, dtype=kind)
         for number in range(self._count):
-            canvas[self._place(number)] = self._machine.arrays.asarray(maps[number])
+            canvas[self._place(number)] = self._source.machine.arrays.asarray(maps[number])
         return canvas

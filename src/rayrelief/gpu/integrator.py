@@ -22,9 +22,10 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.checks import require
 from rayrelief.components import free_note
-from rayrelief.conventions import DepthKind, FloatArray
+from rayrelief.conventions import DepthKind
 from rayrelief.errors import InputError, IntegrationWarning, Status
 from rayrelief.gpu.constants import Parts
+from rayrelief.gpu.source import ROUND, Box, Source, box_of, fits, in_kind, on_machine, rays_of
 from rayrelief.methods.base import Iteration, Solution
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.preprocess import (
@@ -86,38 +87,39 @@ class Integrator:
         machine: Machine | None = None,
     ) -> None:
         view = View.of(camera, height, width)
-        self._kind = view.kind
-        self._make(view.wraps and width > 2, camera.central, (height, width), method, machine)
+        machine = Device() if machine is None else machine
+        settings: dict[str, Any] = {
+            "wraps": view.wraps and width > 2,
+            "logarithmic": camera.central,
+        }
         if isinstance(camera, Pinhole) and not camera.skew:
-            self._work.grid["pinhole"] = camera.fx, camera.fy, camera.cx, camera.cy
-        else:
-            self._put_rays(rays_of(view))
+            settings["pinhole"] = camera.fx, camera.fy, camera.cx, camera.cy
+        rays = None if "pinhole" in settings else rays_of(view)
+        self._source = Source(machine, (height, width), view.kind, settings, rays)
+        self._prepare(method)
 
-    def _make(
-        self,
-        wraps: bool,
-        central: bool,
-        shape: tuple[int, int],
-        method: Recipe | None,
-        machine: Machine | None,
-    ) -> None:
-        """Make room for maps of a size, and compile what they need."""
+    def _prepare(self, method: Recipe | None) -> None:
         self.method: Recipe = RayPlane() if method is None else method
         _check_method(self.method)
-        self._machine = Device() if machine is None else machine
-        self._work = work = Workspace(self._machine, *shape)
-        grid = work.grid
-        grid["wraps"], grid["logarithmic"] = wraps, central
-        grid["first_order"] = isinstance(self.method, BiNI)
-        for d in range(4):
-            work.place(f"offset{d}", work.pixels, np.float32)
-            work.place(f"gamma{d}", work.pixels, np.float32)
-        grid["gamma_weight"] = grid["gamma"]
-        work.place("component", work.pixels, np.int32)
-        self._engine = Engine.of(self._machine, work)
+        self._source.settings["first_order"] = isinstance(self.method, BiNI)
+        self._engine: Engine | None = None
 
-    def _put_rays(self, rays: FloatArray) -> None:
-        self._work.point("rays", self._machine.put(rays.ravel()))
+    def _engine_for(self, box: Box) -> Engine:
+        """Engine whose image holds a box of the given one: the last, if that is not far larger."""
+        source, engine = self._source, self._engine
+        if engine is None or not fits(box, engine.work):
+            self._engine = None  # whose memory is free for the next one
+            height, width = (
+                min(-(-size // ROUND) * ROUND, most)
+                for size, most in zip(box.size, source.shape, strict=True)
+            )
+            if source.settings["wraps"]:
+                width = source.shape[1]
+            self._engine = engine = source.engine(height, width)
+        grid = engine.work.grid
+        grid["source_y"] = min(box.top, source.shape[0] - engine.work.height)
+        grid["source_x"] = min(box.left, source.shape[1] - engine.work.width)
+        return engine
 
     def __call__(self, normals: Any, *, mask: Any = None, start: Any = None) -> Surface:
         """Integrate one map.
@@ -133,62 +135,55 @@ class Integrator:
         start
             (H, W) depth to begin with, such as that of the last frame; also fixes the scale.
         """
-        self._engine.queue.begin()
-        with self._engine.queue.arrays():
-            return self._integrated(normals, mask, start)
-
-    def _integrated(self, normals: Any, mask: Any, start: Any) -> Surface:
-        xp, work, shape = self._machine.arrays, self._work, (self._work.height, self._work.width)
-        work.point("normals", _on_machine(xp, normals, np.float32, (*shape, 3), "normals"))
-        work.grid["mask"] = 0
-        if mask is not None:
-            inside = _on_machine(xp, mask, np.bool_, shape, "the mask")
-            work.point("mask", inside.view(np.uint8))
-        self._engine.schedule.formulate()
-        self._engine.queue.mark()
-        found = self._engine.scalars()
-        report = _judged(found)
-        parts = Parts(xp, work.arrays["component"], int(found["nodes"]), int(found["components"]))
-        if parts.count > 1:
-            put_components(work, parts.segments())
-            work.point("part", parts.numbers())
-        constants = self._begin(parts, start)
-        solution = self._iterate(parts, is_flat=start is None)
-        depth = self._depth(parts, constants).reshape(shape)
+        source = self._source
+        source.machine.wait()
+        xp, shape = source.machine.arrays, source.shape
+        given = on_machine(xp, normals, np.float32, (*shape, 3), "normals")
+        inside = None if mask is None else on_machine(xp, mask, np.bool_, shape, "the mask")
+        begun = None if start is None else on_machine(xp, start, np.float64, shape, "start")
+        engine = self._engine_for(box_of(xp, given, inside))
+        source.machine.wait()
+        with engine.queue.arrays():
+            depth, solution, parts, report = self._integrated(engine, given, inside, begun)
+        free = free_note(parts.count, source.settings["logarithmic"])
+        notes = *report.notes(), *solution.notes, *free
         return Surface(
-            _in_kind(normals, xp, depth),
-            self._kind,
-            Status(solution.outcome, (*report.notes(), *solution.notes, *self._notes(parts))),
+            in_kind(normals, depth),
+            source.kind,
+            Status(solution.outcome, notes),
             solution.history,
             parts.count,
         )
 
-    def _begin(self, parts: Parts, start: Any) -> Array:
-        """Set the first surface; the constant (C,) that each component shall have."""
-        xp, work = parts.arrays, self._work
-        x = work.arrays["x"]
-        if start is None:
-            x[...] = 0.0
-            return 0.0
-        depth = _on_machine(xp, start, np.float64, (work.height, work.width), "start")
-        inside = parts.component >= 0
-        log = bool(work.grid["logarithmic"][0])
-        values = xp.where(inside, depth, 1.0 if log else 0.0)
-        bad = int(xp.count_nonzero(~(xp.isfinite(values) & ((values > 0) | (not log)))))
-        if bad:
-            raise InputError(
-                f"start has no depth at {bad:,} of {parts.nodes:,} pixels",
-                expected="a finite depth, positive for central cameras, inside the whole mask",
-                remedy="Fill the gaps, or leave these pixels out of the mask",
-            )
-        x[...] = xp.log(values) if log else values
-        medians = parts.medians(x)
-        shift = medians if parts.count == 1 else medians[work.arrays["part"]]
-        x[...] = xp.where(inside, x - shift, 0.0)
-        return medians
+    def _integrated(
+        self, engine: Engine, normals: Array, mask: Array | None, start: Array | None
+    ) -> tuple[Array, Solution, Parts, PreprocessReport]:
+        xp, work = engine.machine.arrays, engine.work
+        work.point("normals", normals.ravel())
+        work.grid["mask"] = 0
+        if mask is not None:
+            work.point("mask", mask.ravel().view(np.uint8))
+        engine.schedule.formulate()
+        engine.queue.mark()
+        found = engine.scalars()
+        around = 0 if mask is not None else normals.size // 3 - work.pixels
+        report = _judged(found, around)
+        parts = Parts(xp, work.arrays["component"], int(found["nodes"]), int(found["components"]))
+        if parts.count > 1:
+            put_components(work, parts.segments())
+            work.point("part", parts.numbers())
+        constants = _begin(work, parts, start)
+        solution = self._iterate(engine, parts, is_flat=start is None)
+        work.point("shift", constants - parts.medians(work.arrays["x"]))
+        depth = work.point("depth", xp.full(normals.shape[:2], xp.nan))
+        engine.queue.launch("depth_of", engine.schedule.spread, 256)
+        engine.queue.finish()
+        for name in ("normals", "mask", "depth"):
+            work.arrays.pop(name, None)  # they belong to the caller
+        return depth, solution, parts, report
 
-    def _iterate(self, parts: Parts, *, is_flat: bool) -> Solution:
-        engine, solver = self._engine, self.method.solver
+    def _iterate(self, engine: Engine, parts: Parts, *, is_flat: bool) -> Solution:
+        solver = self.method.solver
 
         def finish(law: Any, image: Any) -> Final:
             return Final(image, None, None, None)  # type: ignore[arg-type]
@@ -197,24 +192,31 @@ class Integrator:
         running = GridComputation(engine, solver, parts.nodes, parts.count, is_flat, finish)
         return self.method.solve(assembled, _Running(running))  # type: ignore[arg-type]
 
-    def _depth(self, parts: Parts, constants: Array) -> Array:
-        """Depth (H * W,) with the constants that the components shall have."""
-        work, queue = self._work, self._engine.queue
-        work.point("shift", constants - parts.medians(work.arrays["x"]))
-        depth = work.place("depth", work.pixels, np.float64)
-        queue.launch("depth_of", self._engine.schedule.spread, 256)
-        queue.finish()
-        del work.arrays["depth"]
-        return depth
 
-    def _notes(self, parts: Parts) -> tuple[str, ...]:
-        return free_note(parts.count, bool(self._work.grid["logarithmic"][0]))
-
-
-def rays_of(view: View) -> FloatArray:
-    """Rays (H, W, 3) of a view, or the origins of parallel ones."""
-    rays = view.rays if view.origins is None else view.origins
-    return np.ascontiguousarray(rays, np.float64)
+def _begin(work: Workspace, parts: Parts, start: Array | None) -> Array:
+    """Set the first surface; the constant (C,) that each component shall have."""
+    xp = parts.arrays
+    x = work.arrays["x"]
+    if start is None:
+        x[...] = 0.0
+        return 0.0
+    top, left = int(work.grid["source_y"][0]), int(work.grid["source_x"][0])
+    depth = start[top : top + work.height, left : left + work.width].ravel()
+    inside = parts.component >= 0
+    log = bool(work.grid["logarithmic"][0])
+    values = xp.where(inside, depth, 1.0 if log else 0.0)
+    bad = int(xp.count_nonzero(~(xp.isfinite(values) & ((values > 0) | (not log)))))
+    if bad:
+        raise InputError(
+            f"start has no depth at {bad:,} of {parts.nodes:,} pixels",
+            expected="a finite depth, positive for central cameras, inside the whole mask",
+            remedy="Fill the gaps, or leave these pixels out of the mask",
+        )
+    x[...] = xp.log(values) if log else values
+    medians = parts.medians(x)
+    shift = medians if parts.count == 1 else medians[work.arrays["part"]]
+    x[...] = xp.where(inside, x - shift, 0.0)
+    return medians
 
 
 @dataclass(frozen=True)
@@ -254,10 +256,13 @@ def _check_method(method: Recipe) -> None:
     )
 
 
-def _judged(found: Struct) -> PreprocessReport:
-    """What was found in the normals; an InputError or a warning if too many face away."""
+def _judged(found: Struct, around: int) -> PreprocessReport:
+    """What was found in the normals, with so many pixels around them that have none.
+
+    An InputError, or a warning, if too many face away.
+    """
     nodes, away = int(found["nodes"]), int(found["facing_away"])
-    without_normal, without_ray = int(found["without_normal"]), int(found["without_ray"])
+    without_normal, without_ray = around + int(found["without_normal"]), int(found["without_ray"])
     if nodes == 0:
         raise InputError(
             f"no pixel is left to integrate: {without_normal:,} have no normal and "
@@ -284,27 +289,3 @@ def _judged(found: Struct) -> PreprocessReport:
         dropped=0,
         outliers=0,
     )
-
-
-def _on_machine(xp: Any, array: Any, kind: Any, shape: tuple[int, ...], name: str) -> Array:
-    """Flat array in the memory of the GPU, copied only where it must be."""
-    foreign = hasattr(array, "__dlpack__") and not hasattr(array, "__cuda_array_interface__")
-    given = xp.from_dlpack(array) if foreign and not hasattr(array, "__array__") else array
-    found = xp.asarray(given)
-    require(
-        found.shape == shape,
-        f"the shape of {name} is {tuple(found.shape)}",
-        f"{shape}, the size that the integrator was made for",
-        "Make an Integrator for this size",
-    )
-    return xp.ascontiguousarray(found, dtype=kind).ravel()
-
-
-def _in_kind(given: Any, xp: Any, depth: Array) -> Any:
-    """Depth in the kind of array that was given."""
-    family = type(given).__module__.partition(".")[0]
-    if family == "torch":
-        import torch
-
-        return torch.from_dlpack(depth)
-    return depth.get() if family == "numpy" and hasattr(depth, "get") else depth

@@ -71,6 +71,10 @@ class Device:
         values: npt.NDArray[Any] = cupy().asnumpy(array)
         return values
 
+    def wait(self) -> None:
+        """Wait for all that anyone does on the GPU."""
+        cupy().cuda.Device().synchronize()
+
     def address(self, array: Array) -> int:
         """Address of an array."""
         return int(array.data.ptr)
@@ -141,10 +145,6 @@ class DeviceQueue:
     def arrays(self) -> Any:
         """Do what CuPy does in the order of the work."""
         return self._work
-
-    def begin(self) -> None:
-        """Wait for what others do with the arrays that they gave."""
-        cupy().cuda.Device().synchronize()
 
     def finish(self) -> None:
         """Wait for all work so far."""

@@ -67,10 +67,6 @@ class Queue(Protocol):
         """Do what the module of arrays does in the order of the work."""
         ...
 
-    def begin(self) -> None:
-        """Wait for what others do with the arrays that they gave."""
-        ...
-
     def finish(self) -> None:
         """Wait for all work so far."""
         ...
@@ -101,6 +97,10 @@ class Machine(Protocol):
 
     def get(self, array: Array) -> npt.NDArray[Any]:
         """Copy an array out of the memory of the machine."""
+        ...
+
+    def wait(self) -> None:
+        """Wait for all that anyone does on the machine."""
         ...
 
     def address(self, array: Array) -> int:

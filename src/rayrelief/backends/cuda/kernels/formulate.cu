@@ -3,18 +3,27 @@ struct Vector { double x, y, z; };
 DEVICE double dot(Vector a, Vector b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 DEVICE Vector minus(Vector a, Vector b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 
+// Index of a pixel in the image that was given: the grid may be a part of it.
+DEVICE i64 source_of(const Grid& g, i64 i) {
+  return (i64)(y_of(g, i) + g.source_y) * g.source_width + x_of(g, i) + g.source_x;
+}
+
 // Ray of a pixel: its origin where rays are parallel. A pinhole needs no table of them.
 DEVICE Vector ray_at(const Grid& g, i64 i) {
-  if (g.rays) return {g.rays[3 * i], g.rays[3 * i + 1], g.rays[3 * i + 2]};
-  return {(x_of(g, i) - g.pinhole[2]) / g.pinhole[0], (y_of(g, i) - g.pinhole[3]) / g.pinhole[1], 1.};
+  i64 j = source_of(g, i);
+  if (g.rays) return {g.rays[3 * j], g.rays[3 * j + 1], g.rays[3 * j + 2]};
+  double x = x_of(g, i) + g.source_x, y = y_of(g, i) + g.source_y;
+  return {(x - g.pinhole[2]) / g.pinhole[0], (y - g.pinhole[3]) / g.pinhole[1], 1.};
 }
 
 struct Sight { bool has_normal, has_ray; Vector normal, ray; double facing; };  // facing: n . tau
 
 DEVICE Sight sight_at(const Grid& g, i64 i) {
   Sight s = {};
-  if (i < 0 || (g.mask && !g.mask[i])) return s;
-  Vector n = {g.normals[3 * i], g.normals[3 * i + 1], g.normals[3 * i + 2]};
+  if (i < 0) return s;
+  i64 j = source_of(g, i);
+  if (g.mask && !g.mask[j]) return s;
+  Vector n = {g.normals[3 * j], g.normals[3 * j + 1], g.normals[3 * j + 2]};
   double length = sqrt(dot(n, n));
   s.has_normal = length > 0. && length < 1e300;
   s.normal = {n.x / length, n.y / length, n.z / length};
@@ -62,7 +71,7 @@ KERNEL(formulate, 256) {
       ((float*)g.gamma[d])[i] = gamma;
     }
     g.component[i] = inside ? (int)i : -1;
-    bool asked = !g.mask || g.mask[i];
+    bool asked = !g.mask || g.mask[source_of(g, i)];
     counts[0] += inside;
     counts[1] += inside && here.facing >= 0.;
     counts[2] += asked && !here.has_normal;
@@ -120,19 +129,10 @@ KERNEL(label_totals, 256) {  // of a blocks
   if (THREAD == 0) g.s->components = (int)total[0];
 }
 
-// The unknown of a depth to start from, or 0.
-KERNEL(start_from, 256) {
-  EVERYWHERE(i, pixels(g)) {
-    double depth = g.start && g.component[i] >= 0 ? g.start[i] : 0.;
-    g.x[i] = g.start && g.component[i] >= 0 ? (g.logarithmic ? log(depth) : depth) : 0.;
-  }
-}
-
 // Depth of the surface, each component shifted by its own constant; NaN outside.
 KERNEL(depth_of, 256) {
   EVERYWHERE(i, pixels(g)) {
-    int component = g.component[i];
-    double x = component >= 0 ? g.x[i] + g.shift[g.s->components == 1 ? 0 : g.part[i]] : NAN;
-    g.depth[i] = g.logarithmic ? exp(x) : x;
+    double shift = g.shift[g.s->components == 1 ? 0 : g.part[i]], x = g.x[i] + shift;
+    g.depth[source_of(g, i)] = g.component[i] < 0 ? NAN : g.logarithmic ? exp(x) : x;
   }
 }

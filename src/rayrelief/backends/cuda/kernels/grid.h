@@ -44,11 +44,12 @@ struct Grid {
   double *segment_sum, *component_mean;
   const float* normals;
   const u8* mask;
-  const double *rays, *start, *shift;
+  const double *rays, *shift;
   int *component, *part;
   double *depth, pinhole[4];
   int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
-  int stride, parts, direction_parts, tiles, spread, segments, jumps, pad;
+  int stride, parts, direction_parts, tiles, spread, segments, jumps;
+  int source_width, source_x, source_y;
   float k, slope, threshold, strength, damping, first, turn[2], step[2];
   Level level[LEVELS];
 };
