@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks import meshes
 from benchmarks.diligent import object_names
 from benchmarks.report import Report, Table, exit_code
-from benchmarks.speed import cameras, cold_start, maps, scaling, solvers, systems
+from benchmarks.speed import cameras, cold_start, gpu, maps, scaling, solvers, systems
 from benchmarks.speed.environment import environment
 
 PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Table]]] = {
@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Table]]] = {
     "cold_start": lambda chosen: cold_start.tables(),
     "cameras": lambda chosen: cameras.tables(),
     "meshes": lambda chosen: meshes.tables(),
+    "gpu": lambda chosen: gpu.tables(chosen.objects),
 }
 RESULTS = Path(__file__).with_name("results")
 

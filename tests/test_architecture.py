@@ -43,6 +43,7 @@ ORDER = [
     "plausibility",
     "meshing",
     "solid",
+    "gpu",
     "result",
     "relief",
     "scale",

@@ -17,7 +17,7 @@ from rayrelief.cameras import Camera
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 HEAVY = ["numpy", "numba", "cv2", "trimesh", "OpenEXR", "scipy", "psutil"]
-NAMESPACES = ["backends", "cameras", "errors", "laws", "methods", "solvers", "synthetic"]
+NAMESPACES = ["backends", "cameras", "errors", "gpu", "laws", "methods", "solvers", "synthetic"]
 PACKAGES = ["rayrelief", *(f"rayrelief.{name}" for name in NAMESPACES)]
 
 

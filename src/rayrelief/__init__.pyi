@@ -1,6 +1,7 @@
 from . import backends as backends
 from . import cameras as cameras
 from . import errors as errors
+from . import gpu as gpu
 from . import laws as laws
 from . import methods as methods
 from . import solvers as solvers

@@ -43,6 +43,18 @@ class Components:
         return f"Components({self.count}: {shown}{more} pixels)"
 
 
+def free_note(free: int, central: bool, with_prior: bool = False) -> tuple[str, ...]:
+    """Say that components have a constant each that nothing determines: all but one, or any."""
+    if free <= (0 if with_prior else 1):
+        return ()
+    without = " without a known depth" if with_prior else ""
+    constant = "scale" if central else "shift"
+    return (
+        f"{free:,} separate components{without}: the {constant} of each is arbitrary, so depths "
+        "can be compared only within a component",
+    )
+
+
 def fix_constants(
     graph: PixelGraph,
     x: FloatArray,

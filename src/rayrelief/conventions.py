@@ -70,7 +70,7 @@ def axes_of(convention: str, *, image: bool = False) -> str:
     image
         Whether the vectors come from an image: some tools write their images in other axes.
     """
-    name = convention.strip().lower()
+    name = convention.strip().lower() if isinstance(convention, str) else ""
     if image and name in IMAGES:
         return IMAGES[name]
     if name in SOURCES:

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
-from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.checks import SWITCH, Rule, instance_of, one_of
-from rayrelief.components import Components, fix_constants
+from rayrelief.components import Components, fix_constants, free_note
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
 from rayrelief.fusion.solving import solve_with_prior
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
+from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.plausibility import doubts
 from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
@@ -60,6 +60,7 @@ def integrate(
     periodic: tuple[bool, bool] = (False, False),
     method: Method | None = None,
     backend: Backend | None = None,
+    device: DeviceName = "cpu",
     callback: Callback | None = None,
     on_failure: OnFailure = "warn",
     memory_check: bool = True,
@@ -88,7 +89,11 @@ def integrate(
         ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
         with ``solve`` (docs/write_your_own.md).
     backend
-        Where to compute: ``backends.CPU()``, with all cores, by default.
+        Where to compute: that of ``device`` by default.
+    device
+        "cpu", all cores of this machine; "cuda", a GPU, for RayPlane, BiNI and Smooth; or "auto",
+        a GPU where there is one that can compute the method. Maps that are in the memory of a GPU
+        stay there with ``rayrelief.gpu.Integrator``.
     callback
         Called with each outer iteration; stops the run by returning True.
     on_failure
@@ -115,7 +120,7 @@ def integrate(
         PRIORS.check("the prior", prior)
     if callback is not None:
         CALLBACKS.check("the callback", callback)
-    backend = CPU() if backend is None else backend
+    backend = backend_for(device, method) if backend is None else backend
     BACKENDS.check("the backend", backend)
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
@@ -203,14 +208,7 @@ def _notes(
         )
     if fit is not None:
         notes.append(str(fit))
-    free = components.free
-    if free > 1 or (free and fit is not None):
-        without = "" if fit is None else " without a known depth"
-        constant = "scale" if problem.view.camera.central else "shift"
-        notes.append(
-            f"{free:,} separate components{without}: the {constant} of each is arbitrary, so "
-            "depths can be compared only within a component"
-        )
+    notes += free_note(components.free, problem.view.camera.central, fit is not None)
     return tuple(notes)
 
 

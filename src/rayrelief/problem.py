@@ -101,6 +101,11 @@ class Problem:
         """Unit normals (H, W, 3) to compute with."""
         return self.unit_normals.astype(np.float64, copy=False)
 
+    @property
+    def has_equations(self) -> bool:
+        """Whether anything connects two pixels, or holds one."""
+        return self.graph.component_count < self.graph.size or self.anchors is not None
+
     def depth(self, x: FloatArray) -> FloatArray:
         """Depth (H, W) of the unknown (N,); NaN outside, infinite on overflow."""
         with np.errstate(over="ignore"):

@@ -31,6 +31,7 @@ def integrate(
     ] = False,
     no_memory_check: options.NoMemoryCheck = False,
     threads: options.Threads = None,
+    device: options.Device = options.DeviceChoice.CPU,
     as_json: options.Json = False,
     **chosen: Any,
 ) -> None:
@@ -55,8 +56,11 @@ def integrate(
         written = results if surface.height_file is None else [*results, surface.height_file]
         check_not_replaced(read, written)
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
+        if dry_run and device is options.DeviceChoice.CUDA:
+            raise typer.BadParameter("--dry-run tells time and memory of --device cpu alone")
         if dry_run:
             estimate(scene, method, out, **how)
         else:
             how |= {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
-            run_and_write(scene, method, out, mesh_options=meshing, surface=surface, **how)
+            how |= {"mesh_options": meshing, "surface": surface, "device": device.value}
+            run_and_write(scene, method, out, **how)

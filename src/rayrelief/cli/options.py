@@ -21,6 +21,14 @@ class KOrderName(StrEnum):
     LEGACY = "legacy"
 
 
+class DeviceChoice(StrEnum):
+    """Where to compute."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 def _folder(text: str | Path) -> Path:
     """Folder for results; an empty text, which would be this one, is a variable without a value."""
     if not str(text).strip():
@@ -99,6 +107,10 @@ NoMemoryCheck = Annotated[
     ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.")]
+Device = Annotated[
+    DeviceChoice,
+    typer.Option(help="Where to compute; a GPU needs the extra rayrelief[gpu]."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON on stdout.")]
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import typer
 
-from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.console import EXIT_FAILED, progress, say, show
 from rayrelief.cli.mesh_options import MeshOptions
@@ -34,6 +33,7 @@ from rayrelief.io.atomic import atomic_write, target_of, together
 from rayrelief.io.height import check_height_suffix
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
+from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
@@ -54,6 +54,7 @@ def run_and_write(
     as_json: bool,
     mesh_options: MeshOptions | None = None,
     surface: SurfaceOptions | None = None,
+    device: DeviceName = "cpu",
 ) -> None:
     """Integrate a scene, write its files into a folder, and tell how it went."""
     written = result_files(out, scene.camera, depth_formats, mesh_formats)
@@ -66,11 +67,12 @@ def run_and_write(
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         solid = mesh_options is not None and mesh_options.solid
         afterwards = files_memory(pixels, inside, method, solid)
-        check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
+        backend = backend_for(device, method, threads)
+        check_memory(pixels, inside, method, backend, afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     known = surface.arguments(scene)
-    result = surface.scaled(run(scene, method, threads, memory_check, **known))
+    result = surface.scaled(run(scene, method, threads, memory_check, device, **known))
     seconds["integrate"] = time.perf_counter() - began
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
@@ -124,7 +126,12 @@ def say_notes(scene: Scene, named: bool = False) -> None:
 
 
 def run(
-    scene: Scene, method: Method, threads: int | None, memory_check: bool, **known: Any
+    scene: Scene,
+    method: Method,
+    threads: int | None,
+    memory_check: bool,
+    device: DeviceName = "cpu",
+    **known: Any,
 ) -> Integration:
     """Integrate a scene under a progress bar, with what is known of its surface."""
     limit = getattr(method, "max_iterations", None)
@@ -133,8 +140,9 @@ def run(
             scene.normals,
             scene.camera,
             mask=scene.mask,
+            confidence=scene.confidence,
             method=method,
-            backend=CPU(threads),
+            backend=backend_for(device, method, threads),
             callback=advance,
             memory_check=memory_check,
             **known,

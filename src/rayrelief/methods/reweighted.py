@@ -114,7 +114,7 @@ def iterate(
     history: list[Iteration] = []
     unfinished = 0  # inner solves that reached their limit; only the last decides the outcome
     outcome: Outcome | None = None
-    if problem.graph.component_count == problem.graph.size and problem.anchors is None:
+    if not problem.has_equations:
         outcome, max_iterations = Outcome.NO_EQUATIONS, 0
     with backend.compute(problem, solver) as computation:
         x = computation.start()

@@ -102,10 +102,12 @@ class Watch:
             return
         if len(self.changes) > 2:
             self._return = measure(new, self._last_but_one)
+        self._last_but_one = None  # whose memory is then free for the next one
         self._last_but_one = remember(old)
         self._distances.append(min(self.changes[-1], self._return))
         if len(self.changes) % self.rule.window == 0 and not self.strays:
             self._drift = measure(new, self._landmark)
+            self._landmark = None
             self._landmark = remember(new)
 
     def judge(self, solved: bool) -> Outcome | None:

@@ -1,0 +1,218 @@
+"""One problem under way on a machine: the unknown, weights and hierarchy never leave it."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from rayrelief.backends.base import Final
+from rayrelief.backends.cuda.engine import Engine
+from rayrelief.backends.cuda.layout import Struct
+from rayrelief.backends.cuda.machine import Array
+from rayrelief.checks import require
+from rayrelief.conventions import BoolArray
+from rayrelief.laws.base import Law
+from rayrelief.laws.bilateral import Bilateral
+from rayrelief.solvers.base import LinearSolution, Solver
+from rayrelief.solvers.multigrid import Multigrid
+
+# A correction in single precision makes the residual this fraction of what it was; where the matrix
+# does not depend on the surface, others follow, until what is left are rounding errors.
+REFINED = 1e-5
+ROUNDING = 1e-6
+FIRST_CYCLES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """A surface on the machine: the last one, or the one before the last step."""
+
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A surface in single precision, in a place that is free again when nobody holds this."""
+
+    place: int
+
+
+class GridComputation:
+    """The loop's arithmetic on the arrays of a workspace; ``Computation`` for any method.
+
+    Parameters
+    ----------
+    engine
+        Its workspace has equations, components and the first surface.
+    nodes, components
+        How many there are.
+    is_flat
+        Whether the first surface is 0 everywhere.
+    finish
+        What a law decides about a surface (H * W,) on the machine.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        solver: Solver,
+        nodes: int,
+        components: int,
+        is_flat: bool,
+        finish: Callable[[Law, Array], Final],
+    ) -> None:
+        require(
+            isinstance(solver, Multigrid),
+            f"the solver {type(solver).__name__} was asked for on a GPU",
+            "Multigrid, the only solver there",
+            "Leave the solver out, or use the CPU",
+        )
+        self._solver: Multigrid = solver  # type: ignore[assignment]
+        self._engine, self._work = engine, engine.work
+        self._queue, self._schedule = engine.queue, engine.schedule
+        self._nodes, self._is_flat, self._finish = nodes, is_flat, finish
+        self.anchored: BoolArray = np.zeros(components, dtype=np.bool_)
+        self._current = Iterate(0)
+        self._previous: Iterate | None = None
+        self._before: Kept | None = None  # the same, where it is more than one step away
+        self._places: list[weakref.ref[Kept] | None] = []
+        self._expected = FIRST_CYCLES
+        self._law: Bilateral | None = None
+        self._residual = math.inf
+
+    def start(self) -> Iterate:
+        """First iterate."""
+        return self._current
+
+    def linearise(self, law: Law, x: Iterate) -> float:
+        """Set up operator, residual and hierarchy of the law at x; returns the energy."""
+        self._be_at(x)
+        self._turn_to(law)
+        self._queue.replay(("weigh", self._law), self._schedule.weigh)
+        self._queue.mark()
+        self._queue.replay("set up", self._schedule.set_up)
+        found = self._engine.scalars()
+        self._residual = _relative_residual(found)
+        return float(found["energy"])
+
+    def _turn_to(self, law: Law) -> None:
+        require(
+            isinstance(law, Bilateral),
+            f"the law {type(law).__name__} was asked for on a GPU",
+            "the law of RayPlane, BiNI or Smooth",
+            "Use the CPU for this method",
+        )
+        bilateral: Bilateral = law  # type: ignore[assignment]
+        if self._is_flat and not bilateral.jumps:
+            bilateral = replace(bilateral, k=0.0)  # all weights are 1/2 there
+        self._law, grid = bilateral, self._work.grid
+        grid["k"], grid["jumps"] = bilateral.k, bilateral.jumps
+        grid["slope"], grid["threshold"] = bilateral.q, bilateral.rho
+
+    def solve(self, x: Iterate, tighten: float) -> LinearSolution:
+        """Solve what was set up last, from x."""
+        self._be_at(x)
+        rtol = self._solver.rtol * tighten
+        if rtol < REFINED and self._is_linear:
+            self._previous, self._before = x, self._keep(x)
+            steps, converged = self._refine(rtol)
+        else:
+            self._previous, self._before = x, None
+            found = self._run(rtol, self._solver.max_steps)
+            steps, converged = int(found["cycles"]), bool(found["done"])
+        self._current, self._is_flat = Iterate(x.number + 1), False
+        return LinearSolution(self._current, steps, converged)  # type: ignore[arg-type]
+
+    def _refine(self, rtol: float) -> tuple[int, bool]:
+        """Corrections until the residual in double precision is small, or only rounding errors."""
+        steps, left = 0, self._residual
+        while True:
+            found = self._run(max(rtol, REFINED * left), self._solver.max_steps - steps)
+            steps += int(found["cycles"])
+            self._schedule.weigh()
+            self._queue.mark()
+            before, left = left, _relative_residual(self._engine.scalars())
+            if left <= rtol or not left < before / 2 or steps >= self._solver.max_steps:
+                return steps, left <= max(rtol, ROUNDING)
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether weights and targets do not depend on the surface."""
+        return self._law is not None and self._law.k == 0 and not self._law.jumps
+
+    def _run(self, rtol: float, most: int) -> Struct:
+        """Cycles until the residual is small enough, and the step that they lead to."""
+        schedule, queue = self._schedule, self._queue
+        queue.wait_for_questions()
+        queue.launch("aim", 1, 32, int(np.float32(rtol).view(np.int32)))
+        count = self._expected
+        while True:
+            count = max(2, min(count, most + most % 2))
+            queue.replay(("cycles", count), partial(schedule.cycles, count))
+            queue.mark()
+            found = self._engine.scalars()
+            if found["done"] or found["cycles"] >= most:
+                break
+            count = 2
+        self._expected = max(2, int(found["cycles"]) + int(found["cycles"]) % 2)
+        schedule.step(len(self.anchored), int(self._work.grid["segments"][0]))
+        return found
+
+    def _be_at(self, x: Iterate) -> None:
+        """Make x the surface on the machine: it is, or it is that before the last step."""
+        if x is self._current:
+            return
+        if x is not self._previous or self._before is not None:
+            raise LookupError("a GPU holds the last two surfaces of a run alone")
+        self._schedule.step_back()
+        self._queue.mark()
+        self._current, self._previous = x, None
+
+    def change(self, new: Iterate, old: Iterate | Kept) -> float:
+        """Root mean square of new - old over that of new, free constants apart."""
+        self._be_at(new)
+        kept = self._before if old is self._previous else old
+        place = kept.place if isinstance(kept, Kept) else -1
+        self._queue.ask(lambda: self._schedule.measure(place))
+        sum_moved, moved, sum_x, squares = map(float, self._engine.scalars()["measured"][:4])
+        moved, relief = moved - sum_moved**2 / self._nodes, squares - sum_x**2 / self._nodes
+        if not math.isfinite(moved + relief):
+            return math.nan
+        return math.sqrt(max(moved, 0.0) / relief) if relief > 0 else 0.0
+
+    def remember(self, x: Iterate) -> Kept:
+        """Keep x in single precision."""
+        is_kept = x is self._previous and self._before is not None
+        return self._before if is_kept else self._keep(x)  # type: ignore[return-value]
+
+    def _keep(self, x: Iterate) -> Kept:
+        places = self._places
+        free = (i for i, held in enumerate(places) if held is None or held() is None)
+        place = next(free, len(places))
+        if place == len(places):
+            places.append(None)
+            if f"kept{place}" not in self._work.arrays:
+                self._work.place(f"kept{place}", self._work.pixels, np.float32)
+        kept = Kept(place)
+        places[place] = weakref.ref(kept)
+        before = x is not self._current
+        self._queue.ask(lambda: self._schedule.keep(place, before=before))
+        return kept
+
+    def surface(self, x: Iterate) -> Array:
+        """Values of x at all pixels (H * W,), on the machine."""
+        self._be_at(x)
+        return self._work.arrays["x"]
+
+    def finish(self, law: Law, x: Iterate) -> Final:
+        """Return x with what the law decides about it."""
+        return self._finish(law, self.surface(x))
+
+
+def _relative_residual(found: Struct) -> float:
+    return math.sqrt(found["rr"] / found["bb"]) if found["bb"] > 0 else 0.0

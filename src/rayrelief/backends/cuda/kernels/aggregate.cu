@@ -1,0 +1,217 @@
+// Aggregates of pixels: connected components of strong edges inside fixed tiles of 3 x 3 pixels.
+// A pixel interpolates from its own aggregate and, along strong edges that leave the tile, from
+// those of its neighbours: four shares of 1/255. One without a strong edge interpolates from its
+// neighbours alone.
+#define WHOLE 255
+#define NO_AGGREGATE 255
+#define REACH 3
+#define SX (TILE_X + 2 * REACH)
+#define SY (TILE_Y + 2 * REACH)
+
+struct Block { int x, y; };  // of its first pixel
+
+DEVICE Block block_of(const Grid& g) {
+  int across = (g.width + TILE_X - 1) / TILE_X;
+  return {BLOCK % across * TILE_X, BLOCK / across * TILE_Y};
+}
+
+DEVICE bool leaves_right(const Grid& g, int x) { return x % 3 == 2 || x == g.width - 1; }
+
+// Shares of the four neighbours in a pixel that has these strong edges (a bit each).
+DEVICE u32 strong_shares(const Grid& g, int x, int y, const float* c, int strong) {
+  float sum = 0.f;
+  UNROLL for (int d = 0; d < 4; d++) sum += strong >> d & 1 ? c[d] : 0.f;
+  const bool leaves[4] = {leaves_right(g, x), x % 3 == 0, y % 3 == 2, y % 3 == 0};
+  u32 packed = 0;
+  UNROLL for (int d = 0; d < 4; d++)
+    if ((strong >> d & 1) && leaves[d])
+      packed |= (u32)(WHOLE * g.damping * (c[d] / sum) + .5f) << (8 * d);
+  return packed;
+}
+
+// Shares that sum to the whole, in proportion to conductances.
+DEVICE u32 proportional_shares(const float* c) {
+  float sum = c[0] + c[1] + c[2] + c[3];
+  if (!(sum > 0.f)) return 0;
+  int best = 0, left = WHOLE, share[4];
+  UNROLL for (int d = 0; d < 4; d++) {
+    share[d] = (int)(WHOLE * (c[d] / sum));
+    left -= share[d];
+    if (c[d] > c[best]) best = d;
+  }
+  u32 packed = 0;
+  UNROLL for (int d = 0; d < 4; d++) packed |= (u32)(share[d] + (d == best ? left : 0)) << (8 * d);
+  return packed;
+}
+
+KERNEL(aggregate, 256) {
+  SHARED float R[SX * SY], B[SX * SY], most[SX * SY];
+  SHARED u8 strong[SX * SY];
+  Block block = block_of(g);
+  EACH(s, SX * SY) {
+    i64 i = pixel_at(g, block.x + s % SX - REACH, block.y + s / SX - REACH);
+    R[s] = i >= 0 ? g.right[i] : 0.f;
+    B[s] = i >= 0 ? g.below[i] : 0.f;
+    strong[s] = 0;
+  }
+  SYNC();
+  EACH(s, SX * SY) {
+    bool inner = s % SX > 0 && s / SX > 0;
+    most[s] = inner ? fmaxf(fmaxf(R[s], R[s - 1]), fmaxf(B[s], B[s - SX])) : 0.f;
+  }
+  SYNC();
+  EACH(s, SX * SY) {
+    int lx = s % SX, ly = s / SX;
+    if (lx < 2 || lx >= SX - 2 || ly < 2 || ly >= SY - 2) continue;
+    const float c[4] = {R[s], R[s - 1], B[s], B[s - SX]};
+    const int there[4] = {s + 1, s - 1, s + SX, s - SX};
+    int flags = 0;
+    UNROLL for (int d = 0; d < 4; d++)
+      if (c[d] > 0.f && c[d] >= g.strength * fmaxf(most[s], most[there[d]])) flags |= 1 << d;
+    strong[s] = flags;
+  }
+  SYNC();
+  EACH(t, TILE_X * TILE_Y) {
+    int x = block.x + t % TILE_X, y = block.y + t / TILE_X;
+    int s = (t / TILE_X + REACH) * SX + t % TILE_X + REACH;
+    if (x >= g.width || y >= g.height) continue;
+    float c[4] = {R[s], R[s - 1], B[s], B[s - SX]};
+    const int there[4] = {s + 1, s - 1, s + SX, s - SX};
+    u32 shares;
+    if (strong[s]) {
+      shares = strong_shares(g, x, y, c, strong[s]);
+    } else {
+      UNROLL for (int d = 0; d < 4; d++) c[d] = strong[there[d]] ? c[d] : 0.f;
+      shares = proportional_shares(c);
+    }
+    g.shares[(i64)y * g.width + x] = shares;
+  }
+  const Level& L = g.level[1];
+  EACH(t, TILE_X / 3 * (TILE_Y / 3)) {
+    int column = block.x / 3 + t % (TILE_X / 3), row = block.y / 3 + t / (TILE_X / 3);
+    if (column >= L.columns || row >= L.rows) continue;
+    int first = (t / (TILE_X / 3) * 3 + REACH) * SX + t % (TILE_X / 3) * 3 + REACH;
+    u32 left = 0, right = 0, below = 0;  // nine bits: nodes, and their strong edges inside
+    UNROLL for (int k = 0; k < 9; k++) {
+      int flags = strong[first + k / 3 * SX + k % 3];
+      bool within = 3 * column + k % 3 < g.width && 3 * row + k / 3 < g.height;
+      if (flags && within) left |= 1u << k;
+      if ((flags >> RIGHT & 1) && within && !leaves_right(g, 3 * column + k % 3)) right |= 1u << k;
+      if ((flags >> BELOW & 1) && k < 6) below |= 1u << k;
+    }
+    u8 labels[9];
+    UNROLL for (int k = 0; k < 9; k++) labels[k] = NO_AGGREGATE;
+    int count = 0;
+    for (; left; count++) {
+      u32 part = left & (0u - left), before;
+      do {
+        before = part;
+        part |= (part & right) << 1 | (part >> 1 & right) | (part & below) << 3 | (part >> 3 & below);
+      } while (part != before);
+      UNROLL for (int k = 0; k < 9; k++) if (part >> k & 1) labels[k] = (u8)count;
+      left &= ~part;
+    }
+    UNROLL for (int k = 0; k < 9; k++) {
+      int x = 3 * column + k % 3, y = 3 * row + k / 3;
+      if (x < g.width && y < g.height) g.label[(i64)y * g.width + x] = labels[k];
+    }
+    L.tile_count[row * L.columns + column] = count;
+  }
+}
+
+DEVICE float share_of(u32 shares, int d) { return (float)(shares >> (8 * d) & 255); }
+
+// Share of a pixel's own aggregate, of 255.
+DEVICE float own_share(u32 shares) {
+  return WHOLE - share_of(shares, 0) - share_of(shares, 1) - share_of(shares, 2) - share_of(shares, 3);
+}
+
+// ---- numbers of coarse nodes: exclusive sums of the counts of their tiles
+#define SCANNED 1024
+
+DEVICE int block_scan(int value, int& sum) {  // over the threads of a block
+#ifdef HOST
+  sum = value;
+  return 0;
+#else
+  __shared__ int sums[32];
+  int v = value;
+  for (int o = 1; o < 32; o <<= 1) {
+    int other = __shfl_up_sync(ALL_LANES, v, o);
+    if (LANE >= o) v += other;
+  }
+  SYNC();
+  if (LANE == 31) sums[WARP] = v;
+  SYNC();
+  int before = 0;
+  sum = 0;
+  for (int w = 0; w < WARPS; w++) {
+    if (w < WARP) before += sums[w];
+    sum += sums[w];
+  }
+  return before + v - value;
+#endif
+}
+
+DEVICE void set_count(const Grid& g, int l, int count) {
+  const Level& L = g.level[l];
+  L.tile_start[L.rows * L.columns] = count;
+  *L.count = count < L.room ? count : L.room;  // what has no room is left out of the hierarchy
+  g.s->edges[l] = 0;
+  if (l == 1) g.s->irregular = 0;
+}
+
+// Sums of tiles first .. end - 1 by one block, which returns their total.
+DEVICE int scan_tiles(const Level& L, int first, int end) {
+  int run = 0;
+  for (int t0 = first; t0 < end; t0 += THREADS) {
+    int t = t0 + THREAD, sum;
+    int before = block_scan(t < end ? L.tile_count[t] : 0, sum);
+    if (t < end) L.tile_start[t] = run + before;
+    run += sum;
+  }
+  return run;
+}
+
+DEVICE void scan_level(const Grid& g, int l) {
+  const Level& L = g.level[l];
+  int tiles = L.rows * L.columns, total = scan_tiles(L, 0, tiles);
+  EACH(i, (tiles + SCANNED - 1) / SCANNED) L.block_start[i] = 0;
+  if (THREAD == 0) set_count(g, l, total);
+}
+
+KERNEL(scan, 1024) { scan_level(g, a); }
+
+KERNEL(scan_blocks, 1024) {
+  const Level& L = g.level[a];
+  int tiles = L.rows * L.columns, end = (BLOCK + 1) * SCANNED;
+  int total = scan_tiles(L, BLOCK * SCANNED, end < tiles ? end : tiles);
+  if (THREAD == 0) L.block_start[BLOCK] = total;
+}
+
+KERNEL(scan_totals, 1024) {
+  const Level& L = g.level[a];
+  int blocks = (L.rows * L.columns + SCANNED - 1) / SCANNED, run = 0;
+  for (int i0 = 0; i0 < blocks; i0 += THREADS) {
+    int i = i0 + THREAD, sum;
+    int before = block_scan(i < blocks ? L.block_start[i] : 0, sum);
+    if (i < blocks) L.block_start[i] = run + before;
+    run += sum;
+  }
+  if (THREAD == 0) set_count(g, a, run);
+}
+
+// Starts of the tiles of level a, each block's own added.
+KERNEL(start_tiles, 256) {
+  const Level& L = g.level[a];
+  EVERYWHERE(t, L.rows * L.columns) L.tile_start[t] += L.block_start[t / SCANNED];
+}
+
+KERNEL(number_first_level, 128) {
+  const Level& L = g.level[1];
+  EVERYWHERE(t, L.rows * L.columns) {
+    int start = L.tile_start[t];
+    for (int k = 0; k < L.tile_count[t]; k++)
+      if (start + k < L.room) L.tile_of[start + k] = (int)t;
+  }
+}

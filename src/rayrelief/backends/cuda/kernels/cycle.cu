@@ -1,0 +1,365 @@
+// Conjugate gradients in single precision for the correction d, preconditioned by a V-cycle:
+// Chebyshev smoothing of degree PIXEL_STEPS on pixels, and of degree 2 below.
+//
+// On pixels a block has a tile and PIXEL_STEPS + 1 pixels around it. Each thread keeps HELD pixels
+// of a column in registers; shared memory tells it what its neighbours hold. With every step one
+// more ring around the tile is wrong: the last one is right in the tile.
+#define FAR (PIXEL_STEPS + 1)
+#define ACROSS (TILE_X + 2 * FAR > 32 ? 64 : 32)
+#define TILE_THREADS (8 * ACROSS)
+#define HELD ((TILE_Y + 2 * FAR) / 8)
+#define CELLS (TILE_THREADS * HELD)
+
+// r . z without the free constant, and the mean of z, of cycles of one parity.
+DEVICE double product_rz(const Grid& g, int parity, double& mean) {
+  double total[3];
+  totals<3>(g, SUM_RZ + 3 * parity, g.parts, total);
+  mean = total[2] / g.s->nodes;
+  return total[0] - total[1] * mean;
+}
+
+DEVICE double ratio(double above, double below) { return below > 0. ? above / below : 0.; }
+
+DEVICE float step_length(const Grid& g, int parity) {
+  double mean, pq[1], rz = product_rz(g, parity, mean);
+  totals<1>(g, SUM_PQ + parity, g.direction_parts, pq);
+  return (float)ratio(rz, pq[0]);
+}
+
+struct Held { float r[HELD], z[HELD], d[HELD], right[HELD], left[HELD], below[HELD], above, inverse[HELD]; };
+
+// Pixel k of a thread: its place in shared memory, and in the image.
+#define CELL(k) (ACROSS + (thread / ACROSS * HELD + (k)) * ACROSS + thread % ACROSS)
+#define PIXEL_X (block.x + thread % ACROSS - FAR)
+#define PIXEL_Y(k) (block.y + thread / ACROSS * HELD + (k) - FAR)
+
+DEVICE bool in_tile(const Grid& g, Block block, int x, int y) {
+  bool within = x >= block.x && x < block.x + TILE_X && y >= block.y && y < block.y + TILE_Y;
+  return within && x < g.width && y < g.height;
+}
+
+DEVICE void hold_conductances(const Grid& g, Held& held, Block block, int thread) {
+  i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(-1));
+  held.above = i >= 0 ? g.below[i] : 0.f;
+  UNROLL for (int k = 0; k < HELD; k++) {
+    i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
+    i64 left = pixel_at(g, PIXEL_X - 1, PIXEL_Y(k));
+    held.right[k] = i >= 0 ? g.right[i] : 0.f;
+    held.left[k] = left >= 0 ? g.right[left] : 0.f;
+    held.below[k] = i >= 0 ? g.below[i] : 0.f;
+    float sum = held.right[k] + held.left[k] + held.below[k] + (k ? held.below[k - 1] : held.above);
+    held.inverse[k] = sum > 1e-30f ? 1.f / sum : 0.f;
+  }
+}
+
+// Residual after a step d, which shared memory holds too.
+DEVICE void subtract_flow(Held& held, const float* d, int thread) {
+  UNROLL for (int k = 0; k < HELD; k++) {
+    float here = held.d[k];
+    float up = k ? held.d[k - 1] : d[CELL(0) - ACROSS];
+    float down = k + 1 < HELD ? held.d[k + 1] : d[CELL(k) + ACROSS];
+    held.r[k] -= held.right[k] * (here - d[CELL(k) + 1]) + held.left[k] * (here - d[CELL(k) - 1]) +
+                 held.below[k] * (here - down) + (k ? held.below[k - 1] : held.above) * (here - up);
+  }
+}
+
+// Residual after the last step, first smoothing, residual, restriction to the first level.
+KERNEL(down, TILE_THREADS) {
+  SHARED float shared[2][CELLS + 2 * ACROSS];
+  KEPT(Held, held, TILE_THREADS);
+  if (g.s->done) return;
+  float alpha = g.s->cycles > 0 ? step_length(g, 1 - a) : 0.f;
+  Block block = block_of(g);
+  double sums[1] = {0};
+  PHASE(Held, held, TILE_THREADS)
+    hold_conductances(g, held, block, thread);
+    UNROLL for (int k = 0; k < HELD; k++) {
+      i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
+      float v = 0.f;
+      if (i >= 0) {
+        v = g.r[a][i];
+        if (alpha != 0.f) v -= alpha * g.q[i];
+        if (in_tile(g, block, PIXEL_X, PIXEL_Y(k))) {
+          g.r[1 - a][i] = v;
+          sums[0] += (double)v * v;
+        }
+      }
+      held.r[k] = v;
+      held.z[k] = held.d[k] = shared[0][CELL(k)] = g.first * held.inverse[k] * v;
+    }
+  END_PHASE
+  UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
+    const float* old = shared[n & 1];
+    float* next = shared[1 - (n & 1)];
+    PHASE(Held, held, TILE_THREADS)
+      subtract_flow(held, old, thread);
+      UNROLL for (int k = 0; k < HELD; k++) {
+        if (n + 1 < PIXEL_STEPS) {
+          held.d[k] = g.turn[n] * held.d[k] + g.step[n] * held.inverse[k] * held.r[k];
+          held.z[k] += held.d[k];
+        }
+        next[CELL(k)] = n + 1 < PIXEL_STEPS ? held.d[k] : held.r[k];
+      }
+    END_PHASE
+  }
+  // The residual is right one pixel around the tile: what these interpolate from it they give back.
+  const float* r = shared[PIXEL_STEPS & 1];
+  float* given = shared[1 - (PIXEL_STEPS & 1)];
+  PHASE(Held, held, TILE_THREADS)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      int x = PIXEL_X, y = PIXEL_Y(k), s = CELL(k);
+      if (!in_tile(g, block, x, y)) continue;
+      i64 i = (i64)y * g.width + x, right = pixel_at(g, x + 1, y), left = pixel_at(g, x - 1, y);
+      g.z[i] = held.z[k];
+      g.residual[i] = r[s];
+      float sum = own_share(g.shares[i]) * r[s];
+      if (right >= 0) sum += share_of(g.shares[right], LEFT) * r[s + 1];
+      if (left >= 0) sum += share_of(g.shares[left], RIGHT) * r[s - 1];
+      if (y + 1 < g.height) sum += share_of(g.shares[i + g.width], ABOVE) * r[s + ACROSS];
+      if (y > 0) sum += share_of(g.shares[i - g.width], BELOW) * r[s - ACROSS];
+      given[s] = sum * (1.f / WHOLE);
+    }
+  END_PHASE
+  const Level& L = g.level[1];
+  EACH(t, TILE_X / 3 * (TILE_Y / 3)) {
+    int column = block.x / 3 + t % (TILE_X / 3), row = block.y / 3 + t / (TILE_X / 3);
+    if (column >= L.columns || row >= L.rows) continue;
+    int start = L.tile_start[row * L.columns + column];
+    int nodes = L.tile_start[row * L.columns + column + 1] - start;
+    u8 label[9];
+    float part[9];
+    UNROLL for (int k = 0; k < 9; k++) {
+      int x = 3 * column + k % 3, y = 3 * row + k / 3;
+      bool within = x < g.width && y < g.height;
+      label[k] = within ? g.label[(i64)y * g.width + x] : NO_AGGREGATE;
+      part[k] = within ? given[ACROSS + (y - block.y + FAR) * ACROSS + x - block.x + FAR] : 0.f;
+    }
+    for (int n = 0; n < nodes && start + n < L.room; n++) {
+      float sum = 0.f;
+      UNROLL for (int k = 0; k < 9; k++) sum += label[k] == n ? part[k] : 0.f;
+      L.b[start + n] = sum;
+      L.d[start + n] = g.first * L.inverse[start + n] * sum;
+    }
+  }
+  put_partial<1>(g, sums, SUM_RR);
+}
+
+// Interpolation from the first level, last smoothing.
+KERNEL(up, TILE_THREADS) {
+  SHARED float shared[2][CELLS + 2 * ACROSS];
+  KEPT(Held, held, TILE_THREADS);
+  if (g.s->done) return;
+  const Level& L = g.level[1];
+  Block block = block_of(g);
+  double sums[3] = {0, 0, 0};
+  PHASE(Held, held, TILE_THREADS)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      int x = PIXEL_X, y = PIXEL_Y(k);
+      i64 i = pixel_at(g, x, y);
+      float v = 0.f;
+      if (i >= 0 && g.label[i] != NO_AGGREGATE) {
+        int node = L.tile_start[y / 3 * L.columns + column_of(g, x) / 3] + g.label[i];
+        if (node < L.room) v = L.x[node];
+      }
+      shared[1][CELL(k)] = v;
+    }
+    hold_conductances(g, held, block, thread);
+  END_PHASE
+  PHASE(Held, held, TILE_THREADS)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
+      const float* v = shared[1] + CELL(k);
+      u32 shares = i >= 0 ? g.shares[i] : 0;
+      float e = (own_share(shares) * v[0] + share_of(shares, RIGHT) * v[1] +
+                 share_of(shares, LEFT) * v[-1] + share_of(shares, BELOW) * v[ACROSS] +
+                 share_of(shares, ABOVE) * v[-ACROSS]) *
+                (1.f / WHOLE);
+      held.z[k] = held.d[k] = shared[0][CELL(k)] = e;
+      held.r[k] = i >= 0 ? g.residual[i] : 0.f;
+    }
+  END_PHASE
+  UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
+    const float* old = shared[n & 1];
+    float* next = shared[1 - (n & 1)];
+    PHASE(Held, held, TILE_THREADS)
+      subtract_flow(held, old, thread);
+      UNROLL for (int k = 0; k < HELD; k++) {
+        float turned = n ? g.turn[n - 1] * held.d[k] : 0.f;
+        held.d[k] = turned + (n ? g.step[n - 1] : g.first) * held.inverse[k] * held.r[k];
+        held.z[k] += held.d[k];
+        if (n + 1 < PIXEL_STEPS) next[CELL(k)] = held.d[k];
+      }
+    END_PHASE
+  }
+  PHASE(Held, held, TILE_THREADS)
+    UNROLL for (int k = 0; k < HELD; k++) {
+      if (!in_tile(g, block, PIXEL_X, PIXEL_Y(k))) continue;
+      i64 i = (i64)PIXEL_Y(k) * g.width + PIXEL_X;
+      float v = g.z[i] + held.z[k], rest = g.r[1 - a][i];
+      g.z[i] = v;
+      sums[0] += (double)v * rest;
+      sums[1] += rest;
+      sums[2] += v;
+    }
+  END_PHASE
+  put_partial<3>(g, sums, SUM_RZ + 3 * a);
+}
+
+// Next direction and what flows along it; the last step is made on the way.
+KERNEL(turn, 256) {
+  if (g.s->done) return;
+  double mean, before, pq[1], sums[1] = {0}, rz = product_rz(g, a, mean);
+  float alpha = 0.f, beta = 0.f;
+  bool begins = g.s->cycles <= 1;  // this one counts already
+  if (!begins) {
+    double old = product_rz(g, 1 - a, before);
+    totals<1>(g, SUM_PQ + 1 - a, g.direction_parts, pq);
+    alpha = (float)ratio(old, pq[0]);
+    beta = (float)ratio(rz, old);
+  }
+  const float *z = g.z, *old = g.p[a], shift = (float)mean;
+  EVERYWHERE(i, pixels(g)) {
+    int x = x_of(g, i), y = y_of(g, i);
+#define DIRECTION(j) (z[j] - shift + (begins ? 0.f : beta * old[j]))
+    float p = DIRECTION(i), flow = 0.f;
+    i64 j = pixel_at(g, x + 1, y);
+    if (j >= 0 && g.right[i] > 0.f) flow += g.right[i] * (p - DIRECTION(j));
+    j = pixel_at(g, x - 1, y);
+    if (j >= 0 && g.right[j] > 0.f) flow += g.right[j] * (p - DIRECTION(j));
+    j = i + g.width;
+    if (y + 1 < g.height && g.below[i] > 0.f) flow += g.below[i] * (p - DIRECTION(j));
+    j = i - g.width;
+    if (y > 0 && g.below[j] > 0.f) flow += g.below[j] * (p - DIRECTION(j));
+#undef DIRECTION
+    g.d[i] = begins ? 0.f : g.d[i] + alpha * old[i];
+    g.p[1 - a][i] = p;
+    g.q[i] = flow;
+    sums[0] += (double)p * flow;
+  }
+  put_partial<1>(g, sums, SUM_PQ + a);
+}
+
+// ---- levels below: functions of a row, for threads of a grid and of one block
+DEVICE float row_flow(const Level& L, const float* v, int i) {
+  float here = FRESH(&v[i]), sum = 0.f;
+  int n = L.length[i];
+  for (int k0 = 0; k0 < n; k0 += 8) {
+    u32 column[8];
+    float value[8], there[8];
+    UNROLL for (int k = 0; k < 8; k++) {
+      bool entry = k0 + k < n;
+      i64 at = (i64)(k0 + k) * L.room + i;
+      column[k] = entry ? L.column[at] & INDEX : i;
+      value[k] = entry ? L.value[at] : 0.f;
+    }
+    UNROLL for (int k = 0; k < 8; k++) there[k] = FRESH(&v[column[k]]);
+    UNROLL for (int k = 0; k < 8; k++) sum += value[k] * (here - there[k]);
+  }
+  return sum;
+}
+
+DEVICE void smooth_down(const Grid& g, const Level& L, int i) {
+  float d = L.d[i], r = L.b[i] - row_flow(L, L.d, i);
+  float next = g.turn[0] * d + g.step[0] * L.inverse[i] * r;
+  L.r[i] = r;
+  L.e[i] = next;
+  L.x[i] = d + next;
+}
+DEVICE void residual_down(const Level& L, int i) { L.r[i] -= row_flow(L, L.e, i); }
+DEVICE void restrict_to(const Grid& g, const Level& L, const Level& M, int node) {  // a warp
+  i64 at = (i64)node * M.from_width;
+  int n = M.from_length[node];
+  float sum = 0.f;
+  EACH_LANE(k, n) sum += M.from_share[at + k] * FRESH(&L.r[M.from[at + k]]);
+  sum = warp_sum(sum);
+  if (LANE == 0) {
+    M.b[node] = sum;
+    M.d[node] = g.first * M.inverse[node] * sum;
+  }
+}
+DEVICE void interpolate_to(const Level& L, const Level& M, int i) {
+  float e = 0.f;
+  UNROLL for (int m = 0; m < INTERPOLATED; m++) {
+    float share = L.share[(i64)m * L.room + i];
+    e += share != 0.f ? share * FRESH(&M.x[L.to[(i64)m * L.room + i]]) : 0.f;
+  }
+  L.e[i] = e;
+  L.x[i] += e;
+}
+DEVICE void smooth_up(const Grid& g, const Level& L, int i) {
+  float r = L.r[i] - row_flow(L, L.e, i), d = g.first * L.inverse[i] * r;
+  L.r[i] = r;
+  L.d[i] = d;
+  L.x[i] += d;
+}
+DEVICE void smooth_last(const Grid& g, const Level& L, int i) {
+  float r = L.r[i] - row_flow(L, L.d, i);
+  L.x[i] += g.turn[0] * L.d[i] + g.step[0] * L.inverse[i] * r;
+}
+
+#define ROWS_OF(name, step)                           \
+  KERNEL(name, 128) {                                 \
+    if (g.s->done) return;                            \
+    const Level& L = g.level[a];                      \
+    EVERYWHERE(i, *L.count) step;                     \
+  }
+ROWS_OF(level_down, smooth_down(g, L, (int)i))
+ROWS_OF(level_residual, residual_down(L, (int)i))
+ROWS_OF(level_interpolate, interpolate_to(L, g.level[a + 1], (int)i))
+ROWS_OF(level_up, smooth_up(g, L, (int)i))
+ROWS_OF(level_last, smooth_last(g, L, (int)i))
+KERNEL(level_restrict, 128) {
+  if (g.s->done) return;
+  const Level& M = g.level[a + 1];
+  for (int node = BLOCK * WARPS + WARP; node < *M.count; node += BLOCKS * WARPS)
+    restrict_to(g, g.level[a], M, node);
+}
+
+// Whether the residual of `down` is small enough; if not, all levels from the tail on, by one block.
+KERNEL(tail, 1024) {
+  if (g.s->done) return;
+  double rr[1];
+  totals<1>(g, SUM_RR, g.parts, rr);
+  bool done = !(rr[0] > g.s->limit);
+  SYNC();
+  if (THREAD == 0) {
+    g.s->rr = rr[0];
+    g.s->done = done;
+    if (!done) g.s->cycles++;
+  }
+  if (done) return;
+  int last = g.s->last;
+  for (int l = g.tail; l < last; l++) {
+    const Level &L = g.level[l], &M = g.level[l + 1];
+    int n = *L.count;
+    EACH(i, n) smooth_down(g, L, i);
+    SYNC();
+    EACH(i, n) residual_down(L, i);
+    SYNC();
+    for (int node = WARP; node < *M.count; node += WARPS) restrict_to(g, L, M, node);
+    SYNC();
+  }
+  const Level& C = g.level[last];
+  int n = *C.count;
+  if (n <= DENSE && g.s->edges[last]) {
+    for (int i = WARP; i < n; i += WARPS) {
+      float sum = 0.f;
+      EACH_LANE(k, n) sum += g.dense[i * n + k] * FRESH(&C.b[k]);
+      sum = warp_sum(sum);
+      if (LANE == 0) C.x[i] = sum;
+    }
+  } else {
+    EACH(i, n) C.x[i] = C.d[i];
+  }
+  SYNC();
+  for (int l = last - 1; l >= g.tail; l--) {
+    const Level &L = g.level[l], &M = g.level[l + 1];
+    int n = *L.count;
+    EACH(i, n) interpolate_to(L, M, i);
+    SYNC();
+    EACH(i, n) smooth_up(g, L, i);
+    SYNC();
+    EACH(i, n) smooth_last(g, L, i);
+    SYNC();
+  }
+}

@@ -1,0 +1,138 @@
+// Normals and rays to equations, and the connected components of what they join.
+struct Vector { double x, y, z; };
+DEVICE double dot(Vector a, Vector b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+DEVICE Vector minus(Vector a, Vector b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+
+// Index of a pixel in the image that was given: the grid may be a part of it.
+DEVICE i64 source_of(const Grid& g, i64 i) {
+  return (i64)(y_of(g, i) + g.source_y) * g.source_width + x_of(g, i) + g.source_x;
+}
+
+// Ray of a pixel: its origin where rays are parallel. A pinhole needs no table of them.
+DEVICE Vector ray_at(const Grid& g, i64 i) {
+  i64 j = source_of(g, i);
+  if (g.rays) return {g.rays[3 * j], g.rays[3 * j + 1], g.rays[3 * j + 2]};
+  double x = x_of(g, i) + g.source_x, y = y_of(g, i) + g.source_y;
+  return {(x - g.pinhole[2]) / g.pinhole[0], (y - g.pinhole[3]) / g.pinhole[1], 1.};
+}
+
+struct Sight { bool has_normal, has_ray; Vector normal, ray; double facing; };  // facing: n . tau
+
+DEVICE Sight sight_at(const Grid& g, i64 i) {
+  Sight s = {};
+  if (i < 0) return s;
+  i64 j = source_of(g, i);
+  if (g.mask && !g.mask[j]) return s;
+  Vector n = {g.normals[3 * j], g.normals[3 * j + 1], g.normals[3 * j + 2]};
+  double length = sqrt(dot(n, n));
+  s.has_normal = length > 0. && length < 1e300;
+  s.normal = {n.x / length, n.y / length, n.z / length};
+  s.ray = ray_at(g, i);
+  s.has_ray = dot(s.ray, s.ray) < 1e300;
+  s.facing = g.logarithmic ? dot(s.normal, s.ray) : s.normal.z;
+  return s;
+}
+DEVICE bool usable(const Sight& s) { return s.has_normal && s.has_ray; }
+
+// What x[a] - x[b] is on a continuous surface, and the factor gamma; 0 where none is possible.
+DEVICE void equation(const Grid& g, const Sight& here, const Sight& there, float& offset, float& gamma) {
+  Vector step = minus(there.ray, here.ray);
+  double length = sqrt(dot(step, step)), focal = length > (g.logarithmic ? 1e-9 : 0.) ? 1. / length : 0.;
+  double mine = dot(here.normal, step) / here.facing, other = dot(there.normal, step) / there.facing, value;
+  if (g.first_order) {
+    value = mine;
+  } else if (g.logarithmic) {
+    double ratio = (1. + .5 * mine) / (1. - .5 * other);  // omega, Eq. 3
+    bool small = fabs(mine) < .5 && fabs(other) < .5;
+    value = small ? log1p(.5 * mine) - log1p(-.5 * other) : log(ratio > 0. ? ratio : -1.);
+  } else {
+    value = here.facing * there.facing > 0. ? .5 * (mine + other) : NAN;
+  }
+  bool possible = fabs(value) < 1e300;
+  offset = possible ? (float)value : 0.f;
+  gamma = possible ? (float)(focal * here.facing) : 0.f;  // Eq. 13
+}
+
+KERNEL(formulate, 256) {
+  double counts[4] = {0, 0, 0, 0};
+  EVERYWHERE(i, pixels(g)) {
+    int x = x_of(g, i), y = y_of(g, i);
+    Sight here = sight_at(g, i);
+    bool inside = usable(here);
+    const i64 neighbour[4] = {pixel_at(g, x + 1, y), pixel_at(g, x - 1, y), pixel_at(g, x, y + 1),
+                              pixel_at(g, x, y - 1)};
+    UNROLL for (int d = 0; d < 4; d++) {
+      float offset = 0.f, gamma = 0.f;
+      if (inside) {
+        Sight there = sight_at(g, neighbour[d]);
+        if (usable(there)) equation(g, here, there, offset, gamma);
+      }
+      ((float*)g.offset[d])[i] = offset;
+      ((float*)g.gamma[d])[i] = gamma;
+    }
+    g.component[i] = inside ? (int)i : -1;
+    bool asked = !g.mask || g.mask[source_of(g, i)];
+    counts[0] += inside;
+    counts[1] += inside && here.facing >= 0.;
+    counts[2] += asked && !here.has_normal;
+    counts[3] += asked && here.has_normal && !here.has_ray;
+  }
+  put_partial<4>(g, counts, SUM_MEASURE);
+}
+KERNEL(formulate_totals, 256) {  // of a blocks
+  double total[4];
+  totals<4>(g, SUM_MEASURE, a, total);
+  if (THREAD == 0) {
+    g.s->nodes = (int)total[0];
+    g.s->facing_away = (int)total[1];
+    g.s->without_normal = (int)total[2];
+    g.s->without_ray = (int)total[3];
+  }
+}
+
+// Components are known by their first pixel.
+DEVICE int root_of(const int* component, int i) {
+  for (int above; (above = FRESH(&component[i])) != i;) i = above;
+  return i;
+}
+DEVICE void join(int* component, int i, int j) {
+  for (;;) {
+    i = root_of(component, i);
+    j = root_of(component, j);
+    if (i == j) return;
+    int high = i > j ? i : j, low = i > j ? j : i;
+    int old = lower(&component[high], low);
+    if (old == high) return;
+    i = old;
+    j = low;
+  }
+}
+KERNEL(join_pixels, 256) {
+  EVERYWHERE(i, pixels(g)) {
+    int x = x_of(g, i), y = y_of(g, i);
+    if (g.gamma[RIGHT][i] != 0.f) join(g.component, (int)i, (int)pixel_at(g, x + 1, y));
+    if (g.gamma[BELOW][i] != 0.f) join(g.component, (int)i, (int)pixel_at(g, x, y + 1));
+  }
+}
+KERNEL(label_pixels, 256) {
+  double roots[1] = {0};
+  EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
+    int root = root_of(g.component, (int)i);
+    roots[0] += root == i;
+    g.component[i] = root;
+  }
+  put_partial<1>(g, roots, SUM_MEASURE);
+}
+KERNEL(label_totals, 256) {  // of a blocks
+  double total[1];
+  totals<1>(g, SUM_MEASURE, a, total);
+  if (THREAD == 0) g.s->components = (int)total[0];
+}
+
+// Depth of the surface, each component shifted by its own constant; NaN outside.
+KERNEL(depth_of, 256) {
+  EVERYWHERE(i, pixels(g)) {
+    double shift = g.shift[g.s->components == 1 ? 0 : g.part[i]], x = g.x[i] + shift;
+    g.depth[source_of(g, i)] = g.component[i] < 0 ? NAN : g.logarithmic ? exp(x) : x;
+  }
+}

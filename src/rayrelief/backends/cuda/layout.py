@@ -1,0 +1,224 @@
+"""The structures of the kernels (kernels/grid.h) and the arrays that they point to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.backends.cuda.machine import Array, Machine
+
+LEVELS = 12
+INTERPOLATED = 6
+DENSE = 96
+SLOTS = 17  # of partial sums
+TILE = 3  # pixels, or tiles, along a side of an aggregate
+
+# One block does all of a level with at most so many tiles: a pass of the cycle, or the set-up.
+TAIL_TILES = 900
+SMALL_SET_UP_TILES = 64
+
+Struct = npt.NDArray[np.void]
+
+
+def _pointers(names: str) -> list[tuple[Any, ...]]:
+    """Fields that hold addresses; "gamma*4" is an array of them."""
+    pairs = (name.partition("*") for name in names.split())
+    return [(name, "u8", int(count)) if count else (name, "u8") for name, _, count in pairs]
+
+
+def _numbers(kind: str, names: str) -> list[tuple[Any, ...]]:
+    pairs = (name.partition("*") for name in names.split())
+    return [(name, kind, int(count)) if count else (name, kind) for name, _, count in pairs]
+
+
+SCALARS = np.dtype(
+    [
+        *_numbers("f8", "energy rr bb flux limit measured*4"),
+        *_numbers("i4", "done cycles last irregular nodes components"),
+        *_numbers("i4", f"facing_away without_normal without_ray pad edges*{LEVELS}"),
+    ],
+    align=True,
+)
+LEVEL = np.dtype(
+    [
+        *_pointers("count tile_start tile_count block_start tile_of column value length"),
+        *_pointers("inverse strongest mass strong own rank aggregate to share"),
+        *_pointers("from from_length from_share b d x r e"),
+        *_numbers("i4", "room rows columns width from_width pad"),
+    ],
+    align=True,
+)
+GRID = np.dtype(
+    [
+        *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*2"),
+        *_pointers("shares label irregular partial s dense order segment_start segment_of"),
+        *_pointers("component_start segment_sum component_mean normals mask rays shift"),
+        *_pointers("component part depth"),
+        ("pinhole", "f8", 4),
+        *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
+        *_numbers("i4", "stride parts direction_parts tiles spread segments jumps"),
+        *_numbers("i4", "source_width source_x source_y"),
+        *_numbers("f4", "k slope threshold strength damping first turn*2 step*2"),
+        ("level", LEVEL, LEVELS),
+    ],
+    align=True,
+)
+
+
+@dataclass(frozen=True)
+class LevelSize:
+    """Tiles of a level, and the room for its nodes, the entries of their rows, and their origins.
+
+    Measured: a level has 1.1 to 1.5 nodes per tile on maps, the coarse ones up to three; what has
+    no room is left out of the hierarchy, which then needs more cycles.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles."""
+        return self.rows * self.columns
+
+    @property
+    def room(self) -> int:
+        """Nodes."""
+        tiles = self.tiles
+        nodes = 1.6 * tiles if tiles > 100_000 else max((6 if tiles < 20_000 else 3) * tiles, 1024)
+        return -(-int(nodes) // 32) * 32
+
+    @property
+    def width(self) -> int:
+        """Entries of a row."""
+        return {1: 28, 2: 32}.get(self.depth, 96)
+
+    @property
+    def from_width(self) -> int:
+        """Nodes of the level above that a node restricts from."""
+        return {1: 1, 2: 48, 3: 96}.get(self.depth, 256)
+
+    def arrays(self) -> dict[str, tuple[int, Any]]:
+        """Length and type of each array."""
+        nodes: dict[str, tuple[int, Any]] = dict.fromkeys(_NODE_FLOATS, (self.room, np.float32))
+        nodes |= dict.fromkeys(_NODE_INTEGERS, (self.room, np.int32))
+        entries, origins = self.room * self.width, self.room * self.from_width
+        return nodes | {
+            "count": (1, np.int32),
+            "tile_start": (self.tiles + 1, np.int32),
+            "tile_count": (self.tiles, np.int32),
+            "block_start": (self.tiles // 1024 + 2, np.int32),
+            "column": (entries, np.uint32),
+            "value": (entries, np.float32),
+            "to": (self.room * INTERPOLATED, np.int32),
+            "share": (self.room * INTERPOLATED, np.float32),
+            "from": (origins, np.int32),
+            "from_share": (origins, np.float32),
+        }
+
+
+_NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "b", "d", "x", "r", "e"]
+_NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
+_PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual", "right", "below"]
+
+
+def level_sizes(height: int, width: int) -> list[LevelSize]:
+    """Levels below the pixels: tiles of tiles, until one is left, and two more of that one."""
+    sizes: list[LevelSize] = []
+    whole = 0
+    while whole < 3 and len(sizes) < LEVELS - 1:
+        height, width = -(-height // TILE), -(-width // TILE)
+        sizes.append(LevelSize(height, width, len(sizes) + 1))
+        whole += height * width == 1
+    return sizes
+
+
+def first_with(sizes: list[LevelSize], tiles: int) -> int:
+    """Depth of the first level with at most so many tiles."""
+    return next(size.depth for size in sizes if size.tiles <= tiles)
+
+
+@dataclass(eq=False)
+class Workspace:
+    """All arrays of one image on a machine, and the structure that tells kernels where they are."""
+
+    machine: Machine
+    height: int
+    width: int
+    grid: Struct = field(init=False)
+    sizes: list[LevelSize] = field(init=False)
+    arrays: dict[str, Array] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.grid = np.zeros(1, GRID)
+        self.sizes = level_sizes(self.height, self.width)
+        self.grid["height"], self.grid["width"] = self.height, self.width
+        self.grid["levels"] = len(self.sizes) + 1
+        self.grid["tail"] = first_with(self.sizes, TAIL_TILES)
+        self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES)
+        pixels = self.pixels
+        self.place("x", pixels, np.float64)
+        for name in _PIXEL_FLOATS:
+            self.place(name, pixels, np.float32)
+        self.place("shares", pixels, np.uint32)
+        self.place("label", pixels, np.uint8)
+        self.place("irregular", self.sizes[0].tiles, np.int32)
+        self.place("dense", DENSE * DENSE, np.float32)
+        self.place("s", SCALARS.itemsize // 8, np.int64)
+        for size in self.sizes:
+            level = self.grid["level"][0][size.depth]
+            for name in ("room", "rows", "columns", "width", "from_width"):
+                level[name] = getattr(size, name)
+            for name, (length, kind) in size.arrays().items():
+                array = self.machine.zeros(length, kind)
+                self.arrays[f"{name} {size.depth}"] = array
+                level[name] = self.machine.address(array)
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of the image."""
+        return self.height * self.width
+
+    def place(self, name: str, length: int, kind: Any) -> Array:
+        """Make an array of zeros that kernels know by this name; "p1" is the second of "p"."""
+        return self.point(name, self.machine.zeros(length, kind))
+
+    def point(self, name: str, array: Array) -> Array:
+        """Let kernels know an array by this name, and keep it."""
+        self.arrays[name] = array
+        stem, number = (name[:-1], int(name[-1])) if name[-1].isdigit() else (name, None)
+        address = self.machine.address(array)
+        if number is None:
+            self.grid[name] = address
+        else:
+            self.grid[stem][0][number] = address
+        return array
+
+    def sum_up(self, stride: int) -> None:
+        """Make room for the partial sums of so many blocks."""
+        self.grid["stride"] = stride
+        self.place("partial", SLOTS * stride, np.float64)
+
+    def scalars(self, raw: bytes) -> Struct:
+        """What the kernels have written about a run."""
+        found: Struct = np.frombuffer(raw, SCALARS)[0]
+        return found
+
+
+def memory_of(height: int, width: int) -> int:
+    """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
+    pixel = 8 + 4 * len(_PIXEL_FLOATS) + 5 + 2 * 4 + 8 * 4
+    return height * width * pixel + sum(map(_level_memory, level_sizes(height, width)))
+
+
+def _level_memory(size: LevelSize) -> int:
+    return _bytes(size.arrays().values())
+
+
+def _bytes(arrays: Iterable[tuple[int, Any]]) -> int:
+    return sum(length * np.dtype(kind).itemsize for length, kind in arrays)

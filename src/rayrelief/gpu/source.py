@@ -1,0 +1,104 @@
+"""Where maps on a GPU come from: their size, rays and machine, and the part that has normals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rayrelief.backends.cuda.engine import Engine
+from rayrelief.backends.cuda.layout import Workspace
+from rayrelief.backends.cuda.machine import Array, Machine
+from rayrelief.cameras.view import View
+from rayrelief.checks import require
+from rayrelief.conventions import DepthKind, FloatArray
+
+ROUND = 24  # pixels: boxes of maps are rounded up to multiples
+WASTE = 1.5  # of the pixels that a box needs: a larger workspace is replaced
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What images come from: their size and rays, and the machine that they are on."""
+
+    machine: Machine
+    shape: tuple[int, int]
+    kind: DepthKind
+    settings: dict[str, Any]
+    rays: Array | None
+
+    def __post_init__(self) -> None:
+        if self.rays is not None:
+            object.__setattr__(self, "rays", self.machine.put(self.rays.ravel()))
+
+    def engine(self, height: int, width: int) -> Engine:
+        """Make room for a part of the image, and compile what it needs."""
+        work = Workspace(self.machine, height, width)
+        for name, value in self.settings.items():
+            work.grid[name] = value
+        work.grid["source_width"] = self.shape[1]
+        if self.rays is not None:
+            work.point("rays", self.rays)
+        for d in range(4):
+            work.place(f"offset{d}", work.pixels, np.float32)
+            work.place(f"gamma{d}", work.pixels, np.float32)
+        work.grid["gamma_weight"] = work.grid["gamma"]
+        work.place("component", work.pixels, np.int32)
+        return Engine.of(self.machine, work)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part of an image."""
+
+    top: int
+    left: int
+    size: tuple[int, int]
+
+
+def box_of(xp: Any, normals: Array, mask: Array | None) -> Box:
+    """Smallest box that holds a mask, or all normals."""
+    inside = xp.isfinite(normals[..., 0]) if mask is None else mask
+    height, width = inside.shape
+    rows, columns = inside.any(axis=1), inside.any(axis=0)
+    ends = xp.stack((rows.argmax(), rows[::-1].argmax(), columns.argmax(), columns[::-1].argmax()))
+    top, bottom, left, right = map(int, ends.tolist())
+    return Box(top, left, (height - bottom - top, width - right - left))
+
+
+def fits(box: Box, work: Workspace) -> bool:
+    """Whether a workspace has room for a box, and not far more."""
+    height, width = box.size
+    larger = work.pixels > WASTE * (height + ROUND) * (width + ROUND)
+    return height <= work.height and width <= work.width and not larger
+
+
+def rays_of(view: View) -> FloatArray:
+    """Rays (H, W, 3) of a view, or the origins of parallel ones."""
+    rays = view.rays if view.origins is None else view.origins
+    return np.ascontiguousarray(rays, np.float64)
+
+
+def on_machine(xp: Any, array: Any, kind: Any, shape: tuple[int, ...], name: str) -> Array:
+    """Array in the memory of the GPU, copied only where it must be."""
+    foreign = hasattr(array, "__dlpack__") and not hasattr(array, "__cuda_array_interface__")
+    given = xp.from_dlpack(array) if foreign and not hasattr(array, "__array__") else array
+    found = xp.asarray(given)
+    require(
+        found.shape == shape,
+        f"the shape of {name} is {tuple(found.shape)}",
+        f"{shape}, the size that the integrator was made for",
+        "Make an Integrator for this size",
+    )
+    return xp.ascontiguousarray(found, dtype=kind)
+
+
+def in_kind(given: Any, depth: Array) -> Any:
+    """Depth in the kind of array that was given."""
+    family = type(given).__module__.partition(".")[0]
+    if family == "torch":
+        import torch
+
+        return torch.from_dlpack(depth)
+    return depth.get() if family == "numpy" and hasattr(depth, "get") else depth

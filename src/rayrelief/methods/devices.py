@@ -1,0 +1,39 @@
+"""Devices by name: which backend computes a method."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from rayrelief.backends.base import Backend
+from rayrelief.backends.cpu import CPU
+from rayrelief.checks import one_of
+from rayrelief.methods.base import Method
+from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
+from rayrelief.solvers.multigrid import Multigrid
+
+DeviceName = Literal["auto", "cpu", "cuda"]
+DEVICES = one_of(get_args(DeviceName), "Leave it out for the CPU")
+
+
+def backend_for(device: DeviceName, method: Method, threads: int | None = None) -> Backend:
+    """Backend of a device; "auto" is a GPU where there is one that can compute the method.
+
+    An InputError says what is missing for the GPU that was asked for.
+    """
+    DEVICES.check("device", device)
+    if device == "cpu" or (device == "auto" and not runs_on_gpu(method)):
+        return CPU(threads)
+    from rayrelief.backends.cuda.backend import CUDA
+    from rayrelief.backends.cuda.device import cupy, is_available
+
+    if device == "auto" and not is_available():
+        return CPU(threads)
+    cupy()  # or an error, before any work
+    return CUDA()
+
+
+def runs_on_gpu(method: Method) -> bool:
+    """Whether the GPU knows the law, the neighbours and the solver of a method."""
+    if not isinstance(method, RayPlane | BiNI | Smooth):
+        return False
+    return method.connectivity == 4 and isinstance(method.solver, Multigrid)

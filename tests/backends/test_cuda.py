@@ -1,0 +1,226 @@
+"""The kernels of the GPU, compiled for this machine, on the axioms of the CPU.
+
+What a CPU cannot show is left to ``make test-gpu``: barriers, shuffles and the order of streams.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rayrelief
+from profiles import fewer_examples
+from rayrelief.backends import CPU
+from rayrelief.backends.change import relative_change
+from rayrelief.backends.cuda.backend import CUDA, computation
+from rayrelief.backends.cuda.computation import GridComputation
+from rayrelief.backends.cuda.device import is_available
+from rayrelief.backends.cuda.layout import GRID, SCALARS
+from rayrelief.backends.cuda.machine import definitions
+from rayrelief.errors import InputError
+from rayrelief.formulation import bini, ray_plane
+from rayrelief.graph import pixel_graph
+from rayrelief.laws import Bilateral, FixedWeights
+from rayrelief.methods import Anchors, iterate
+from rayrelief.solvers import Dense, Multigrid
+from reference.host_machine import Host, library, needs_compiler
+from reference.problems import equations_of, normal_equations, problem_of, smooth_problem
+from reference.random_maps import facing_normals, random_mask, random_rays
+
+pytestmark = needs_compiler
+LAWS = [Bilateral(0.0), Bilateral(2.0), Bilateral(2.0, jumps=True)]
+
+
+class Kernels:
+    """A backend of the compiled kernels: of a GPU where there is one, else of this machine."""
+
+    @contextmanager
+    def compute(self, problem, solver):
+        yield started(problem, solver)
+
+
+def started(problem, solver=None) -> GridComputation:
+    solver = solver or Multigrid(rtol=1e-5)
+    if not is_available():
+        return computation(Host(), problem, solver)
+    with CUDA().compute(problem, solver) as running:
+        return running
+
+
+def image_of(running, name: str) -> np.ndarray:
+    work = running._work
+    running._engine.queue.finish()
+    return np.array(running._engine.machine.get(work.arrays[name])).reshape(work.height, work.width)
+
+
+def random_equations(rng, shape, *, form="central", wraps=False, density=0.8):
+    graph = pixel_graph(random_mask(rng, *shape, density=density), wraps=wraps)
+    rays = random_rays(rng, *shape)
+    normals = graph.gather(facing_normals(rng, rays))
+    if form == "central":
+        return ray_plane.central_equations(graph, normals, graph.gather(rays))
+    origins = graph.gather(rays * [1, 1, 0])
+    forms = {"bini": bini.central_equations, "parallel": ray_plane.orthographic_equations}
+    return forms[form](graph, normals, origins if form == "parallel" else graph.gather(rays))
+
+
+def test_the_structures_are_those_of_the_kernels():
+    kernels = library(tuple(definitions(1, False).items()))
+    assert kernels.size_of_grid() == GRID.itemsize
+    assert kernels.size_of_scalars() == SCALARS.itemsize
+
+
+@fewer_examples(5)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["central", "bini", "parallel"]),
+    st.sampled_from(LAWS),
+    st.booleans(),
+)
+def test_conductances_residual_and_energy_are_those_of_the_cpu(seed, form, law, wraps):
+    rng = np.random.default_rng(seed)
+    equations = random_equations(rng, (15, 38), form=form, wraps=wraps)
+    graph = equations.graph
+    start = 0.1 * rng.normal(size=graph.size)
+    running = started(problem_of(equations, start=start))
+    energy = running.linearise(law, running.start())
+    cpu = normal_equations(equations, law, start)
+    assert energy == pytest.approx(cpu.energy, rel=1e-5)
+    conductance, residual = cpu.operator.conductance, cpu.rhs - cpu.operator @ start
+    for name, expected in (
+        ("right", conductance[0]),
+        ("below", conductance[2]),
+        ("r0", residual),
+    ):
+        found = graph.gather(image_of(running, name))
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6 * np.abs(expected).max())
+
+
+@fewer_examples(5)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.tuples(st.integers(1, 60), st.integers(1, 75)),
+    st.floats(0.3, 1.0),
+    st.sampled_from(LAWS),
+    st.booleans(),
+)
+def test_a_solve_meets_its_tolerance_on_any_mask(seed, shape, density, law, wraps):
+    # Many parts, islands and single pixels; weights over ten orders of magnitude.
+    rng = np.random.default_rng(seed)
+    equations = random_equations(rng, shape, wraps=wraps, density=density)
+    start = 10 ** rng.uniform(-4, -2) * rng.normal(size=equations.graph.size)
+    running = started(problem_of(equations, start=start))
+    running.linearise(law, running.start())
+    solved = running.solve(running.start(), 1.0)
+    x = equations.graph.gather(image_of(running, "x"))
+    cpu = normal_equations(equations, law, start)
+    residual = cpu.rhs - cpu.operator @ x
+    # The correction is in single precision: so is what it leaves of where it began.
+    begun = np.linalg.norm(cpu.operator.row_sums() * (x - start))
+    assert solved.converged
+    assert np.linalg.norm(residual) <= 2e-5 * np.linalg.norm(cpu.rhs) + 2e-6 * begun
+
+
+@fewer_examples(5)
+@given(st.integers(0, 2**32 - 1), st.floats(-2, 6), st.sampled_from(LAWS))
+def test_nothing_is_lost_to_weights_beyond_the_range_of_floats(seed, power, law):
+    rng = np.random.default_rng(seed)
+    equations = random_equations(rng, (40, 50), density=0.7)
+    start = 10**power * rng.normal(size=equations.graph.size)
+    running = started(problem_of(equations, start=start), Multigrid(max_steps=20))
+    running.linearise(law, running.start())
+    running.solve(running.start(), 1.0)
+    assert np.isfinite(image_of(running, "x")).all()
+
+
+def test_few_cycles_solve_a_map_with_levels_of_all_kinds():
+    equations, truth = smooth_problem((180, 220))
+    running = started(problem_of(equations), Multigrid(rtol=1e-9))
+    running.linearise(Bilateral(0.0), running.start())
+    solved = running.solve(running.start(), 1.0)
+    x = equations.graph.gather(image_of(running, "x"))
+    assert solved.steps <= 30
+    assert np.ptp(x - truth) < 1e-7
+
+
+def test_a_large_map_is_the_plane_that_it_shows():
+    # So many tiles that sums and numbers take several kernels.
+    equations, truth = smooth_problem((520, 600))
+    solution = iterate(
+        problem_of(equations), Bilateral(0.0), Multigrid(rtol=1e-8), Kernels(), max_iterations=1
+    )
+    assert np.ptp(solution.x - truth) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["overlapping_spheres", "tent"])
+def test_whole_runs_end_like_those_of_the_cpu(name):
+    scene = rayrelief.synthetic.GALLERY[name](60, 72)
+    runs = [
+        rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, backend=backend)
+        for backend in (CPU(1), Kernels())
+    ]
+    cpu, gpu = (run.depth[scene.mask] for run in runs)
+    assert np.mean(np.abs(gpu / cpu - 1)) < 2e-3
+    assert runs[1].status.ok
+
+
+def test_equal_runs_have_equal_bits():
+    equations = random_equations(np.random.default_rng(5), (70, 90))
+    runs = [
+        iterate(problem_of(equations), LAWS[2], Multigrid(), Kernels(), max_iterations=4)
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(runs[0].x, runs[1].x)
+
+
+def test_distances_between_surfaces_are_those_of_the_cpu():
+    equations = random_equations(np.random.default_rng(6), (20, 30), density=0.6)
+    graph = equations.graph
+    running = started(problem_of(equations))
+    surfaces, kept, x = [], [], running.start()
+    running.linearise(LAWS[1], x)
+    for _ in range(3):
+        surfaces.append(graph.gather(image_of(running, "x")).copy())
+        del kept[:-1]  # there is room for two at a time
+        kept.append(running.remember(x))
+        before, x = x, running.solve(x, 1.0).x
+        running.linearise(LAWS[2], x)
+    now = graph.gather(image_of(running, "x"))
+    free = np.zeros(graph.component_count, dtype=bool)
+    for old, values in zip([kept[0], kept[1], before], [*surfaces[-2:], surfaces[-1]], strict=True):
+        expected = relative_change(graph, free, now, values)
+        assert running.change(x, old) == pytest.approx(expected, rel=1e-4)
+    running.change(before, kept[0])  # steps back
+    np.testing.assert_allclose(graph.gather(image_of(running, "x")), surfaces[-1], atol=1e-12)
+
+
+def test_pixels_without_neighbours_stay_where_they_are():
+    graph = pixel_graph(np.eye(5, dtype=bool))
+    running = started(problem_of(equations_of(graph)))
+    assert running.linearise(LAWS[2], running.start()) == 0.0
+    assert running.solve(running.start(), 1.0).converged
+    assert not image_of(running, "x").any()
+
+
+@pytest.mark.parametrize(
+    ("connectivity", "fields", "solver", "message"),
+    [
+        (8, {}, Multigrid(), "diagonal neighbours"),
+        (4, {"anchors": Anchors(np.zeros(12), np.ones(12, np.float32))}, Multigrid(), "anchors"),
+        (4, {}, Dense(), "the solver Dense"),
+    ],
+)
+def test_what_a_gpu_cannot_do_is_refused(connectivity, fields, solver, message):
+    graph = pixel_graph(np.ones((3, 4), dtype=bool), connectivity)
+    with pytest.raises(InputError, match=message):
+        started(problem_of(equations_of(graph), **fields), solver)
+
+
+def test_a_law_that_a_gpu_does_not_know_is_refused():
+    running = started(problem_of(equations_of(pixel_graph(np.ones((3, 4), dtype=bool)))))
+    with pytest.raises(InputError, match="the law FixedWeights"):
+        running.linearise(FixedWeights(1.0), running.start())

@@ -1,0 +1,147 @@
+"""Maps that stay on the GPU: the equations, components and constants of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rayrelief
+from rayrelief import BiNI, RayPlane, Smooth
+from rayrelief.backends import CPU
+from rayrelief.backends.cuda.device import Device, is_available
+from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
+from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.gpu import BatchIntegrator, Integrator
+from rayrelief.problem import assemble
+from reference.host_machine import Host, needs_compiler
+
+pytestmark = needs_compiler
+SHAPE = 30, 42
+CAMERAS = {
+    "pinhole": Pinhole(60, 55, 20.3, 14.1),
+    "fisheye": KannalaBrandt(30, 31, 20.3, 14.1, 0.1, -0.02, 0.01, 0.0),
+    "panorama": Equirectangular.full(*SHAPE),
+    "parallel": Orthographic(0.02),
+}
+
+
+def integrator(camera, shape=SHAPE, method=None) -> Integrator:
+    machine = Device() if is_available() else Host()
+    return Integrator(camera, *shape, method, machine=machine)
+
+
+def bumpy_normals(camera, shape=SHAPE, seed=0):
+    rng = np.random.default_rng(seed)
+    rays = camera.rays(*shape)
+    against = -rays / np.linalg.norm(rays, axis=-1, keepdims=True)
+    normals = against + 0.5 * rng.uniform(-1, 1, rays.shape)
+    return (normals / np.linalg.norm(normals, axis=-1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
+@pytest.mark.parametrize("method", [RayPlane(), BiNI()], ids=["RayPlane", "BiNI"])
+def test_equations_and_components_are_those_of_the_cpu(camera, method):
+    normals = bumpy_normals(camera)
+    mask = np.random.default_rng(1).random(SHAPE) < 0.8
+    normals[3, 5] = np.nan
+    normals[4, 5] = 0
+    problem = assemble(normals, camera, mask=mask, method=method)
+    resident = integrator(camera, method=method)
+    surface = resident(normals, mask=mask)
+    graph, work = problem.graph, resident._engine.work
+    for d in range(4):
+        for name, expected in (
+            ("offset", problem.equations.offset[d]),
+            ("gamma", problem.equations.gamma[d]),
+        ):
+            image = np.asarray(resident._source.machine.get(work.arrays[f"{name}{d}"]))
+            found = graph.gather(image.reshape(SHAPE))
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-7 * scale)
+    assert surface.components == graph.component_count
+    assert np.array_equal(np.isfinite(surface.depth), graph.scatter(np.ones(graph.size)) == 1)
+
+
+@pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
+def test_surfaces_are_those_of_the_cpu(camera):
+    normals = bumpy_normals(camera)
+    mask = np.ones(SHAPE, dtype=bool)
+    mask[:, 11:13] = mask[20, :] = False  # parts with a constant each
+    cpu = rayrelief.integrate(normals, camera, mask=mask, method=Smooth(), backend=CPU(1))
+    surface = integrator(camera, method=Smooth())(normals, mask=mask)
+    np.testing.assert_allclose(surface.depth, cpu.depth, rtol=1e-5, atol=1e-6)
+    assert surface.depth_kind == cpu.depth_kind
+    assert (surface.components, surface.status.notes) == (cpu.components.count, cpu.status.notes)
+
+
+def test_a_start_fixes_the_scale_and_is_kept_where_it_is_right():
+    scene = rayrelief.synthetic.GALLERY["plane"](*SHAPE)
+    resident = integrator(scene.camera)
+    cold = resident(scene.normals, mask=scene.mask)
+    warm = resident(scene.normals, mask=scene.mask, start=3.0 * scene.depth)
+    np.testing.assert_allclose(warm.depth, 3.0 * scene.depth, rtol=1e-6)
+    ratio = cold.depth / scene.depth
+    np.testing.assert_allclose(ratio, np.nanmedian(ratio), rtol=1e-5)
+
+
+def test_one_integrator_serves_many_maps():
+    camera = CAMERAS["pinhole"]
+    resident = integrator(camera)
+    masks = [np.random.default_rng(k).random(SHAPE) < 0.5 + 0.25 * k for k in range(3)]
+    maps = [bumpy_normals(camera, seed=k) for k in range(3)]
+    each = [integrator(camera)(n, mask=m).depth for n, m in zip(maps, masks, strict=True)]
+    shared = [resident(n, mask=m).depth for n, m in zip(maps, masks, strict=True)]
+    np.testing.assert_array_equal(shared, each)
+
+
+def test_only_the_part_with_normals_is_computed():
+    camera = CAMERAS["fisheye"]
+    normals = bumpy_normals(camera)
+    normals[:, :20] = normals[:3] = np.nan
+    resident = integrator(camera, method=Smooth())
+    surface = resident(normals)
+    assert resident._engine.work.width < SHAPE[1]
+    cpu = rayrelief.integrate(normals, camera, method=Smooth(), backend=CPU(1))
+    np.testing.assert_allclose(surface.depth, cpu.depth, rtol=1e-5)
+    assert surface.status.notes == cpu.status.notes
+
+
+def test_normals_that_face_away_are_told():
+    camera = CAMERAS["pinhole"]
+    normals = bumpy_normals(camera)
+    normals[0, :30] *= -1
+    with pytest.warns(IntegrationWarning, match="2 % of the normals face away"):
+        assert "30 normals face away" in str(integrator(camera)(normals).status)
+    with pytest.raises(InputError, match="98 % of the normals face away"):
+        integrator(camera)(-normals)
+    with pytest.raises(InputError, match="no pixel is left to integrate"):
+        integrator(camera)(normals, mask=np.zeros(SHAPE, dtype=bool))
+
+
+def test_what_does_not_fit_is_refused():
+    camera = CAMERAS["pinhole"]
+    with pytest.raises(InputError, match=r"the shape of normals is \(3, 4, 3\)"):
+        integrator(camera)(np.ones((3, 4, 3)))
+    start = np.ones(SHAPE)
+    start[2, 3] = 0
+    with pytest.raises(InputError, match="start has no depth at 1 of"):
+        integrator(camera)(bumpy_normals(camera), start=start)
+    for method in (RayPlane(connectivity=8), RayPlane(midpoint=0.3), BiNI(form="printed")):
+        with pytest.raises(InputError, match=f"the method {type(method).__name__}"):
+            integrator(camera, method=method)
+
+
+def test_a_batch_gives_what_each_map_gives_alone():
+    cameras = [Pinhole(60, 55, 20.3 + k, 14.1) for k in range(3)]
+    maps = np.stack([bumpy_normals(camera, seed=k) for k, camera in enumerate(cameras)])
+    masks = np.random.default_rng(4).random((3, *SHAPE)) < 0.9
+    machine = Device() if is_available() else Host()
+    batch = BatchIntegrator(cameras, *SHAPE, Smooth(), machine=machine)
+    surfaces = batch.integrate(maps, mask=masks)
+    for camera, normals, mask, surface in zip(cameras, maps, masks, surfaces, strict=True):
+        alone = integrator(camera, method=Smooth())(normals, mask=mask)
+        np.testing.assert_allclose(surface.depth, alone.depth, rtol=1e-5)
+    with pytest.raises(InputError, match="2 maps were given"):
+        batch.integrate(maps[:2])
+    with pytest.raises(InputError, match="2 cameras of 2 kinds"):
+        BatchIntegrator([cameras[0], CAMERAS["parallel"]], *SHAPE, machine=machine)
