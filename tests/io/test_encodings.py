@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rayrelief.conventions import from_opencv
+from rayrelief.errors import FileError
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import write_png
 from rayrelief.io.normals import read_normals
@@ -147,3 +148,21 @@ def test_hdf5(tmp_path):
         file["normals"] = (np.nan_to_num(NORMALS) + 1) / 2
         file["colors"] = np.zeros(3)
     assert worst(tmp_path / "n.hdf5")[0] < 1e-6
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"shape": (10**6, 10**6, 3), "dtype": "f4"},
+        {"shape": (2, 2, 3), "dtype": "u1", "external": [("other.bin", 0, 12)]},
+    ],
+    ids=["declares more than fits into memory", "lies in another file"],
+)
+def test_hdf5_that_is_not_read(tmp_path, monkeypatch, stored):
+    h5py = pytest.importorskip("h5py", reason="needs h5py, the extra 'hdf5'")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.bin").write_bytes(bytes(12))
+    with h5py.File(tmp_path / "n.h5", "w") as file:
+        file.create_dataset("normals", **stored)
+    with pytest.raises(FileError, match="memory|other files"):
+        read_normals(tmp_path / "n.h5")

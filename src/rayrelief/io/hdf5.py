@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError
-from rayrelief.io.sources import check_signature, choose_name, damaged
+from rayrelief.io.sources import (
+    READING_BYTES,
+    check_room,
+    check_signature,
+    choose_name,
+    damaged,
+)
 
 
 def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
@@ -33,7 +39,11 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
                     arrays[name.replace("/", ".")] = node
 
             file.visititems(add)
-            array: npt.NDArray[Any] = np.asarray(arrays[choose_name(path, arrays, keys)])
+            chosen = arrays[choose_name(path, arrays, keys)]
+            if chosen.external or chosen.is_virtual:
+                raise ValueError("its values lie in other files")
+            check_room(path, chosen.size * (chosen.dtype.itemsize + READING_BYTES))
+            array: npt.NDArray[Any] = np.asarray(chosen)
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError) as error:
         raise damaged(path, error) from error
     return array
