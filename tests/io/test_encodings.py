@@ -164,5 +164,5 @@ def test_hdf5_that_is_not_read(tmp_path, monkeypatch, stored):
     (tmp_path / "other.bin").write_bytes(bytes(12))
     with h5py.File(tmp_path / "n.h5", "w") as file:
         file.create_dataset("normals", **stored)
-    with pytest.raises(FileError, match="memory|other files"):
+    with pytest.raises(FileError, match=r"memory|other files"):
         read_normals(tmp_path / "n.h5")
