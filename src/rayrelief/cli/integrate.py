@@ -49,7 +49,7 @@ def integrate(
         check_not_replaced(scene_files(path, source.camera_text(), source.mask), results)
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         if dry_run:
-            estimate(scene, method, out, **how)
+            estimate(scene, method, out, mesh_formats=mesh_formats, **how)
         else:
             run_and_write(
                 scene, method, out, depth_formats=depth_formats, mesh_formats=mesh_formats, **how

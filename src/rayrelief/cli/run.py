@@ -30,6 +30,8 @@ from rayrelief.scene import Scene
 # The files are written all the same: they show what there was to see.
 NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE, Outcome.IMPLAUSIBLE)
 REPORT = "report.json"
+# Bytes per pixel inside that it takes to write some formats, beside the mesh itself.
+MESH_BYTES = {"obj": 25, "glb": 290, "stl": 690}
 
 
 def run_and_write(
@@ -49,7 +51,7 @@ def run_and_write(
     say_notes(scene)
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
-        afterwards = files_memory(pixels, inside, method)
+        afterwards = files_memory(pixels, inside, method, mesh_formats)
         check_memory(pixels, inside, method, CPU(threads), afterwards=afterwards)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
@@ -74,9 +76,10 @@ def run_and_write(
         raise typer.Exit(EXIT_FAILED)
 
 
-def files_memory(pixels: int, inside: int, method: Method) -> int:
+def files_memory(pixels: int, inside: int, method: Method, mesh_formats: Iterable[str] = ()) -> int:
     """Bytes at the peak of mesh, preview, angle and files, measured as those of ``estimate``."""
-    return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method)) * inside
+    writing = max((MESH_BYTES.get(form, 0) for form in mesh_formats), default=0)
+    return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method) + writing) * inside
 
 
 def _print_summary(
