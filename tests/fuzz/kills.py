@@ -40,11 +40,12 @@ def kills(count: int, seed: int, folder: Path) -> Iterator[str]:
         _, said = process.communicate()
         for problem in _problems(out, kind, process.returncode, said):
             yield f"kill {number}, {kind.name} after {after:.2f} s: {problem}"
-        _command(scene, out, "2.5").communicate()
-        left = [path.name for path in out.iterdir() if path.name.startswith(".")]
-        if left or not _is_of_one_run(out):
-            yield f"kill {number}, {kind.name} after {after:.2f} s: left {left} to the next run"
-        shutil.rmtree(out)
+        if kind is signal.SIGKILL:
+            _command(scene, out, "2.5").communicate()
+            left = [path.name for path in out.iterdir() if path.name.startswith(".")]
+            if left or not _is_of_one_run(out):
+                yield f"kill {number}, {kind.name} after {after:.2f} s: {left} after the next run"
+        shutil.rmtree(out, ignore_errors=True)
 
 
 def _command(scene: Path, out: Path, sharpness: str) -> subprocess.Popen[str]:
