@@ -230,3 +230,11 @@ def test_progress_on_a_terminal(start_on_terminal, sphere, out):
     assert "integrating" not in shown
     assert "Dry run of 32x24 pixels" in shown
     assert not out.exists()
+
+
+def test_formats_that_take_memory_to_be_written_count(run, sphere, out):
+    def needed(form: str) -> int:
+        ended = run("integrate", sphere, "-o", out, "--dry-run", "--json", "--mesh-format", form)
+        return int(ended.json()["memory_bytes"]["needed"])
+
+    assert needed("stl") > needed("glb") > needed("ply") == needed("none")

@@ -1,6 +1,6 @@
-"""``make fuzz``: mutated files of every format, each of which has to be read or refused.
+"""``make fuzz``: mutated files of every format, runs that are killed, and a soak.
 
-python -m fuzz [--count 10000] [--seed 1] [--keep FOLDER]     (in tests/)
+python -m fuzz [PART ...] [--files 10000] [--kills 200] [--seed 1] [--keep FOLDER]     (in tests/)
 """
 
 from __future__ import annotations
@@ -10,45 +10,74 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from fuzz.kills import kills
 from fuzz.mutations import mutated
 from fuzz.seeds import all_seeds
+from fuzz.soak import soak
 from fuzz.watchdog import Watchdog
+
+PARTS = ("files", "kills", "soak")
 
 
 def main(arguments: list[str]) -> int:
-    """Try so many files; 1 if one of them broke something."""
+    """Run parts; 1 if something broke."""
     known = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    known.add_argument("--count", type=int, default=2000, help="files")
-    known.add_argument("--seed", type=int, default=1, help="of the mutations")
+    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    known.add_argument("--files", type=int, default=3000, help="mutated files")
+    known.add_argument("--kills", type=int, default=60, help="killed runs")
+    known.add_argument("--seed", type=int, default=1, help="of mutations and times")
     known.add_argument("--keep", type=Path, help="folder for files that broke something")
     chosen = known.parse_args(arguments)
-    print(f"{chosen.count} files, seed {chosen.seed}", flush=True)
+    broken = 0
+    for part in chosen.parts or PARTS:
+        began = time.monotonic()
+        print(f"{part}, seed {chosen.seed}", flush=True)
+        with tempfile.TemporaryDirectory() as name:
+            for line in _lines(part, chosen, Path(name)):
+                print(f"  {line}", flush=True)
+                broken += "broken" in line
+        print(f"  {time.monotonic() - began:.0f} s", flush=True)
+    return int(broken > 0)
+
+
+def _lines(part: str, chosen: argparse.Namespace, folder: Path) -> Iterator[str]:
+    if part == "files":
+        yield from files(chosen.files, chosen.seed, chosen.keep, folder)
+    elif part == "kills":
+        problems = 0
+        for problem in kills(chosen.kills, chosen.seed, folder):
+            problems += 1
+            yield f"broken: {problem}"
+        yield f"{chosen.kills} kills, {problems} problems"
+    else:
+        yield from soak()
+
+
+def files(count: int, seed: int, keep: Path | None, folder: Path) -> Iterator[str]:
+    """Try so many files, and tell which of them broke something."""
     counts: Counter[str] = Counter()
-    slowest, largest, began = 0.0, 0, time.monotonic()
-    with tempfile.TemporaryDirectory() as name, Watchdog() as dog:
-        folder = Path(name)
-        seeds = all_seeds(folder)
-        for number in range(chosen.count):
-            random = Random(f"{chosen.seed} {number}")
-            seed = seeds[number % len(seeds)]
-            path = folder / f"try_{seed.name}"
+    slowest, largest = 0.0, 0
+    seeds = all_seeds(folder)
+    with Watchdog() as dog:
+        for number in range(count):
+            chosen = seeds[number % len(seeds)]
+            path = folder / f"try_{chosen.name}"
             path.unlink(missing_ok=True)
-            path.write_bytes(mutated(seed, seeds, random))
-            verdict = dog.attempt(path, seed.role)
+            path.write_bytes(mutated(chosen, seeds, Random(f"{seed} {number}")))
+            verdict = dog.attempt(path, chosen.role)
             slowest, largest = max(slowest, verdict.seconds), max(largest, verdict.growth)
-            counts["broken" if verdict.fault else "refused" if verdict.refused else "read"] += 1
+            counts["faulty" if verdict.fault else "refused" if verdict.refused else "read"] += 1
             if verdict.fault:
-                print(f"{seed.name}, file {number}: {verdict.fault.strip()}", flush=True)
-                if chosen.keep is not None:
-                    chosen.keep.mkdir(parents=True, exist_ok=True)
-                    path.rename(chosen.keep / f"{chosen.seed}_{number}_{seed.name}")
-    print(", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
-    print(f"slowest {slowest:.2f} s, most memory {largest / 1e6:.0f} MB")
-    print(f"{time.monotonic() - began:.0f} s in all")
-    return int(counts["broken"] > 0)
+                yield f"broken: {chosen.name}, file {number}: {verdict.fault.strip()}"
+                if keep is not None:
+                    keep.mkdir(parents=True, exist_ok=True)
+                    path.rename(keep / f"{seed}_{number}_{chosen.name}")
+    yield ", ".join(f"{counts[what]} {what}" for what in ("read", "refused", "faulty"))
+    yield f"slowest {slowest:.2f} s, most memory {largest / 1e6:.0f} MB"
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def test_a_kill_between_two_moves_never_mixes_two_batches(tmp_path, monkeypatch,
     names = ["first", "second", "last"]
     for name in names:
         write(tmp_path / name, "old")
-    done = []
+    done: list[object] = []
 
     def stop_after(function):
         def move(*arguments, **options):

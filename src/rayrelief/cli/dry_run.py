@@ -40,13 +40,14 @@ def dry_run(
     *,
     threads: int | None,
     memory_check: bool,
+    mesh_formats: list[str],
     as_json: bool,
 ) -> None:
     """Tell what it takes to integrate a scene; InputError where the memory does not suffice."""
     check_folder(out)
     say_notes(scene)
     pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
-    backend, afterwards = CPU(threads), files_memory(pixels, inside, method)
+    backend, afterwards = CPU(threads), files_memory(pixels, inside, method, mesh_formats)
     memory = {
         "needed": memory_needed(pixels, inside, method, backend, afterwards=afterwards),
         "available": memory_available(),

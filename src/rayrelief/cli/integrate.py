@@ -59,7 +59,7 @@ def integrate(
         if dry_run and device is options.DeviceChoice.CUDA:
             raise typer.BadParameter("--dry-run tells time and memory of --device cpu alone")
         if dry_run:
-            estimate(scene, method, out, **how)
+            estimate(scene, method, out, mesh_formats=mesh_formats, **how)
         else:
             how |= {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
             how |= {"mesh_options": meshing, "surface": surface, "device": device.value}

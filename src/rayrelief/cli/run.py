@@ -40,6 +40,8 @@ from rayrelief.scene import Scene
 # The files are written all the same: they show what there was to see.
 NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE, Outcome.IMPLAUSIBLE)
 REPORT = "report.json"
+# Bytes per pixel inside that it takes to write some formats, beside the mesh itself.
+MESH_BYTES = {"obj": 25, "glb": 290, "stl": 690}
 
 
 def run_and_write(
@@ -66,7 +68,7 @@ def run_and_write(
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         solid = mesh_options is not None and mesh_options.solid
-        afterwards = files_memory(pixels, inside, method, solid)
+        afterwards = files_memory(pixels, inside, method, mesh_formats, solid)
         backend = backend_for(device, method, threads)
         check_memory(pixels, inside, method, backend, afterwards=afterwards)
     seconds: dict[str, float] = {}
@@ -98,9 +100,16 @@ def run_and_write(
         raise typer.Exit(EXIT_FAILED)
 
 
-def files_memory(pixels: int, inside: int, method: Method, solid: bool = False) -> int:
+def files_memory(
+    pixels: int,
+    inside: int,
+    method: Method,
+    mesh_formats: Iterable[str] = (),
+    solid: bool = False,
+) -> int:
     """Bytes at the peak of mesh, preview, angle and files, measured as those of ``estimate``."""
-    more = 200 if solid else 0
+    writing = max((MESH_BYTES.get(form, 0) for form in mesh_formats), default=0)
+    more = writing + (200 if solid else 0)
     return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method) + more) * inside
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -42,7 +43,7 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
         with open_file(path) as file:
             check_header(path, file, os.fstat(file.fileno()).st_size)
             file.seek(0)
-            array: npt.NDArray[Any] = np.load(file, allow_pickle=False)
+            array: npt.NDArray[Any] = check_text(np.load(file, allow_pickle=False))
     except BROKEN as error:
         raise broken_or_pickled(path, error) from error
     return array
@@ -58,7 +59,7 @@ def read_npz(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
             with archive.zip.open(member) as content:
                 if content.peek(len(MAGIC)).startswith(MAGIC):
                     check_header(path, content, archive.zip.getinfo(member).file_size)
-            array: npt.NDArray[Any] = archive[name]
+            array: npt.NDArray[Any] = check_text(archive[name])
     except BROKEN_ZIP as error:
         raise broken_or_pickled(path, error) from error
     if not isinstance(array, np.ndarray):
@@ -87,6 +88,15 @@ def check_header(path: Path, file: Any, size: int) -> None:
     if values < 0 or values * dtype.itemsize > size - file.tell():
         raise ValueError(f"{size - file.tell()} bytes for {dtype} values of the shape {shape}")
     check_room(path, values * (dtype.itemsize + READING_BYTES))
+
+
+def check_text(array: Any) -> Any:
+    """Raise ValueError for an array of texts with numbers that are no characters."""
+    if isinstance(array, np.ndarray) and array.dtype.kind == "U" and array.dtype.itemsize:
+        codes = np.frombuffer(array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32)
+        if codes.max(initial=0) > sys.maxunicode:
+            raise ValueError("a text of numbers that are no characters")
+    return array
 
 
 def broken_or_pickled(path: Path, error: Exception) -> FileError:

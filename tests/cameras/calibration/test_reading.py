@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rayrelief.cameras.calibration import Request, read_calibration
-from rayrelief.errors import FileError
+from rayrelief.cameras.calibration import Request, read_calibration, read_camera
+from rayrelief.errors import FileError, InputError
 from reference import calibrations as files
 
 NERF = {"fl_x": 5, "fl_y": 5, "cx": 2, "cy": 2, "w": 4, "h": 3}
@@ -238,3 +239,16 @@ def test_two_frames_with_one_ending_are_told(tmp_path: Path) -> None:
     assert error.found == f"{path} has 2 cameras whose names end with '1.png'"
     assert error.remedy == "Give one of these names; the closest: left/1.png, right/1.png"
     assert read_calibration(path, Request(which="right/1.png")).name == "right/1.png"
+
+
+def test_the_number_of_a_camera_may_be_a_number(tmp_path):
+    path = files.write(tmp_path, "1 PINHOLE 8 6 9 9 4 3\n2 PINHOLE 8 6 7 7 4 3\n", "cameras.txt")
+    numbered: Any = 2
+    assert read_camera(path, which=numbered) == read_camera(path, which="2")
+
+
+@pytest.mark.parametrize("side", [0, -3, 2.5, "6", True])
+def test_a_size_that_no_image_has_is_refused(tmp_path, side):
+    path = files.write(tmp_path, "1 PINHOLE 8 6 9 9 4 3\n", "cameras.txt")
+    with pytest.raises(InputError, match="height or width"):
+        read_camera(path, height=side, width=8)

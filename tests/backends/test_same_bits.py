@@ -1,0 +1,52 @@
+"""The same bits for any number of threads, in any process, with any hash seed, every time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+TIMEOUT = 300  # seconds: only a run that hangs gets there
+
+SCRIPT = """
+import hashlib
+import rayrelief
+from rayrelief.backends import CPU, threads
+from rayrelief.methods.catalogue import RECIPES
+from rayrelief.synthetic.gallery import GALLERY
+
+threads.NODES_PER_THREAD = 100  # so that threads really run
+for name, recipe in RECIPES.items():
+    scene = GALLERY["overlapping_spheres"](60, 80)
+    found = set()
+    for count in (None, 1, 3):
+        result = rayrelief.integrate(
+            scene.normals, scene.camera, mask=scene.mask, method=recipe(), backend=CPU(count),
+            on_failure="return",
+        )
+        parts = result.depth.tobytes() + result.mesh().faces.tobytes()
+        found.add(hashlib.sha256(parts).hexdigest()[:16])
+    print(name, *found)
+"""
+
+
+def hashes(threads: int, hash_seed: int) -> str:
+    environment = {"NUMBA_NUM_THREADS": str(threads), "PYTHONHASHSEED": str(hash_seed)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_every_method_gives_the_same_bits_every_time():
+    first = hashes(4, 0)
+    assert all(len(line.split()) == 2 for line in first.splitlines()), first
+    assert hashes(1, 1) == first

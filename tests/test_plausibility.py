@@ -1,0 +1,88 @@
+"""Surfaces that cannot be, and those that can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rayrelief
+from rayrelief.errors import Outcome
+from rayrelief.synthetic.gallery import GALLERY, plane
+
+METHODS = [rayrelief.RayPlane(), rayrelief.Smooth(), rayrelief.BiNI()]
+HEIGHT, WIDTH = 36, 48
+
+
+def status(normals, camera, mask=None, method=None):
+    return rayrelief.integrate(
+        normals, camera, mask=mask, method=method, on_failure="return"
+    ).status
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_every_scene_of_the_gallery_is_plausible(method):
+    for make in GALLERY.values():
+        scene = make(HEIGHT, WIDTH)
+        found = status(scene.normals, scene.camera, scene.mask, method)
+        assert found.outcome is not Outcome.IMPLAUSIBLE, (scene.name, found)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_depths_beyond_all_measure_are_told(method):
+    camera = rayrelief.cameras.Pinhole.from_fov(60, HEIGHT, WIDTH)
+    rays = unit(camera.rays(HEIGHT, WIDTH))
+    normals = unit(unit(np.cross(rays, (0.3, -0.5, 0.8))) - 1e-2 * rays)
+    found = status(normals, camera, method=method)
+    assert found.outcome is Outcome.IMPLAUSIBLE
+    assert "factor of 10^" in found.notes[0]
+    assert found.remedy
+
+
+@pytest.mark.parametrize("method", METHODS[1:], ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize(
+    "camera",
+    [
+        rayrelief.cameras.Pinhole.from_fov(60, HEIGHT, WIDTH),
+        rayrelief.cameras.Orthographic(),
+        rayrelief.cameras.Equirectangular.full(HEIGHT, 2 * HEIGHT),
+    ],
+    ids=lambda camera: type(camera).__name__,
+)
+def test_random_normals_are_those_of_no_surface(method, camera):
+    width = WIDTH if camera.resolution is None else camera.resolution[0]
+    normals = unit(np.random.default_rng(0).normal(size=(HEIGHT, width, 3)))
+    rays = camera.rays(HEIGHT, width)
+    normals *= -np.sign(np.einsum("...i,...i->...", normals, rays))[..., None]
+    found = status(normals, camera, method=method)
+    assert found.outcome is Outcome.IMPLAUSIBLE
+    assert "degrees away" in found.notes[-1] or "degrees away" in found.notes[0]
+
+
+def test_a_depth_that_has_become_zero_is_not_finite():
+    camera = rayrelief.cameras.Pinhole.from_fov(60, HEIGHT, WIDTH)
+    rays = unit(camera.rays(HEIGHT, WIDTH))
+    normals = unit(unit(np.cross(rays, (0.3, -0.5, 0.8))) - 1e-6 * rays)
+    assert status(normals, camera, method=rayrelief.BiNI()).outcome is Outcome.NOT_FINITE
+
+
+def test_a_plane_seen_almost_to_its_horizon_is_plausible():
+    scene = plane(HEIGHT, WIDTH)
+    rays = scene.camera.rays(HEIGHT, WIDTH)
+    normal = np.array((0.0, -1.0, -0.005 - rays[..., 1].max() * 0))
+    down = rays[..., 1] > 0.005
+    normals = np.broadcast_to(unit(normal * (0, 1, 0)), rays.shape)
+    assert status(normals, scene.camera, down).ok
+
+
+def test_masked_normals_are_missing_and_the_input_is_left_alone():
+    scene = plane(HEIGHT, WIDTH)
+    hidden = np.zeros(scene.normals.shape, np.bool_)
+    hidden[5:9, 5:9] = True
+    masked = np.ma.masked_array(scene.normals.copy(), hidden)
+    result = rayrelief.integrate(masked, scene.camera)
+    assert np.array_equal(~result.mask, hidden[..., 0])
+    assert np.array_equal(masked.data, scene.normals)
