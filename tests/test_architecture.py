@@ -39,6 +39,8 @@ ORDER = [
     "surface",
     "meshing",
     "solid",
+    "shading",
+    "notebook",
     "result",
     "integration",
     "evaluation",
