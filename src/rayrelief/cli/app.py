@@ -15,6 +15,7 @@ from rayrelief.cli.demo import demo
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
 from rayrelief.cli.options import Input
+from rayrelief.cli.page import report
 from rayrelief.cli.verbs import Verb, spelled_out
 
 PLAIN: dict[str, Any] = {
@@ -58,6 +59,7 @@ app.command(cls=Verb)(spelled_out(integrate, ()))
 app.command(cls=Verb)(demo)
 app.command(cls=Verb)(spelled_out(evaluate, ()))
 app.command(cls=Verb)(camera)
+app.command(cls=Verb)(report)
 
 
 def _print_version(wanted: bool) -> None:
