@@ -44,6 +44,8 @@ ORDER = [
     "meshing",
     "solid",
     "gpu",
+    "shading",
+    "notebook",
     "result",
     "relief",
     "scale",

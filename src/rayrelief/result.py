@@ -28,9 +28,11 @@ from rayrelief.meshing import (
     narrower,
 )
 from rayrelief.methods.base import Iteration, Method, Solution, Support
+from rayrelief.notebook import SIDE, card, lit_surface
 from rayrelief.preprocess import PreprocessReport
 from rayrelief.prior import PriorFit
 from rayrelief.problem import Problem
+from rayrelief.shading import paint_normals
 from rayrelief.surface import grid_mesh, mean_angle
 
 _Found = TypeVar("_Found")
@@ -260,6 +262,14 @@ class Integration:
                 remedy="Use jumps, which every result has",
             )
         return values
+
+    def _repr_html_(self) -> str:
+        """Show normals, surface and the five lines in a notebook."""
+        step = -(-max(self.depth.shape) // SIDE)
+        points, inside = self.points()[::step, ::step], self.mask[::step, ::step]
+        surface = lit_surface(points, inside, central=self.camera.central)
+        normals = paint_normals(self.input_normals[::step, ::step])
+        return card(repr(self), {"normals, the input": normals, "the surface": surface})
 
     def __repr__(self) -> str:
         height, width = self.depth.shape

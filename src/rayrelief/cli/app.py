@@ -16,6 +16,7 @@ from rayrelief.cli.doctor import doctor
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
 from rayrelief.cli.options import Input
+from rayrelief.cli.page import report
 from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.cli.verbs import Verb, spelled_out
 
@@ -61,6 +62,7 @@ app.command(cls=Verb)(demo)
 app.command(cls=Verb)(spelled_out(evaluate, ()))
 app.command(cls=Verb)(camera)
 app.command(cls=Verb)(doctor)
+app.command(cls=Verb)(report)
 
 
 def _print_version(wanted: bool) -> None:

@@ -144,12 +144,13 @@ class MeshOptions:
     def _picture(self, result: Integration, truth: FloatArray | None) -> Picture:
         """Picture (h, w, 3) of the colours."""
         from rayrelief.io.images import read_picture
+        from rayrelief.shading import paint_normals
         from rayrelief.viewer import colours
 
         if self.photo is not None:
             return read_picture(self.photo)
         if self.colour == "normals":
-            return colours.paint_normals(result.input_normals)
+            return paint_normals(result.input_normals)
         if self.colour == "depth":
             return colours.depth_scale(result).paint(result.depth)
         if truth is None:

@@ -1,21 +1,13 @@
-"""Colours of what is known at every pixel: normals, depth, error."""
+"""Colours of depth and error."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rayrelief.conventions import FloatArray, from_opencv
+from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import error_map
 from rayrelief.result import Integration
-from rayrelief.viewer.sheet import PAPER, ColourScale, Image, colour_table
-
-
-def paint_normals(normals: FloatArray) -> Image:
-    """Picture of normals (..., 3) in the usual colours: x right red, y up green, z back blue."""
-    level: FloatArray = 127.5 * (np.nan_to_num(from_opencv(normals, "opengl")) + 1.0)
-    picture = level.round().astype(np.uint8)
-    picture[np.isnan(normals[..., 0])] = PAPER
-    return picture
+from rayrelief.viewer.sheet import ColourScale, colour_table
 
 
 def depth_scale(result: Integration) -> ColourScale:

@@ -12,22 +12,19 @@ from rayrelief.errors import InputError
 from rayrelief.io.images import write_png
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
+from rayrelief.shading import Image, paint_clay, paint_normals, shade_from_camera
 from rayrelief.surface import grid_mesh
-from rayrelief.viewer.colours import depth_scale, error_of, error_scale, paint_normals
-from rayrelief.viewer.rasterise import YAW_DEGREES, normals_of, oblique_view, shade
+from rayrelief.viewer.colours import depth_scale, error_of, error_scale
+from rayrelief.viewer.rasterise import YAW_DEGREES, normals_of, oblique_view
 from rayrelief.viewer.sheet import (
     ColourScale,
-    Image,
     Panel,
     colour_table,
     in_rows,
-    paint,
 )
 
 SMALLEST_HEIGHT = 32
 NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
-
-_CLAY = (236, 224, 208)
 
 
 def write_preview(
@@ -82,7 +79,7 @@ def preview_panels(
     jumps = window.largest(result.active_jumps())
     mesh, inside = _surface(result, window, jumps)
     last = (
-        Panel("surface as the camera sees it", _clay(_frontal_view(result, mesh, inside)))
+        Panel("surface as the camera sees it", paint_clay(_frontal_view(result, mesh, inside)))
         if truth is None
         else _error_panel(result, truth, window)
     )
@@ -146,7 +143,7 @@ def _normal_panel(result: Integration, window: _Window) -> Panel:
 def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
     """The surface from the left and from the right; none for points without faces."""
     return [
-        Panel(f"surface from the {side}", _clay(oblique_view(mesh, height, width, yaw)))
+        Panel(f"surface from the {side}", paint_clay(oblique_view(mesh, height, width, yaw)))
         for side, yaw in (("left", -YAW_DEGREES), ("right", YAW_DEGREES))
         if len(mesh.faces)
     ]
@@ -172,17 +169,10 @@ def _surface(result: Integration, window: _Window, jumps: FloatArray) -> tuple[M
 
 def _frontal_view(result: Integration, mesh: Mesh, inside: BoolArray) -> FloatArray:
     """Brightness (h, w) of the surface as the camera sees it; NaN outside."""
-    towards_eye = np.array([[0.0, 0.0, -1.0]])
-    if result.camera.central:
-        towards_eye = -mesh.vertices / np.linalg.norm(mesh.vertices, axis=-1, keepdims=True)
     image = np.full(inside.shape, np.nan)
-    image[inside] = shade(normals_of(mesh), towards_eye)
+    central = result.camera.central
+    image[inside] = shade_from_camera(mesh.vertices, normals_of(mesh), central=central)
     return image
-
-
-def _clay(brightness: FloatArray) -> Image:
-    colours = np.linspace(0, 1, 256)[:, None] * _CLAY
-    return paint(brightness, colours.round().astype(np.uint8))
 
 
 def _depth_panel(result: Integration, window: _Window) -> Panel:

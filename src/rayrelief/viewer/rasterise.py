@@ -11,6 +11,7 @@ from numba import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.normals import vertex_normals
+from rayrelief.shading import shade
 
 YAW_DEGREES = 25.0  # around the vertical axis; a positive angle looks from the right
 SAMPLES = 2  # per side of a pixel, for smooth outlines
@@ -19,25 +20,6 @@ SAMPLES = 2  # per side of a pixel, for smooth outlines
 # all around the camera, and far enough for a mild perspective.
 _EYE_DISTANCE = 4.0
 _FRAME = 0.96  # part of the picture that the surface fills
-
-# A headlight held a little up and to the left shows relief that one right at the eye would flatten.
-_LIGHT_FROM_EYE = (-0.35, -0.5, 0.0)
-_AMBIENT = 0.2
-_WRAP = 0.5  # a wide light reaches a little around the surface: no hard edge of its shadow
-
-
-def shade(normals: FloatArray, towards_eye: FloatArray) -> FloatArray:
-    """Brightness (...), 0 to 1, of a matt surface with normals (..., 3) under a soft headlight.
-
-    Both vectors are of unit length in one frame with x right and y down. Normals that are NaN, of
-    points without a face, count as facing the eye.
-    """
-    light = towards_eye + np.array(_LIGHT_FROM_EYE)
-    light /= np.linalg.norm(light, axis=-1, keepdims=True)
-    facing = np.where(np.isnan(normals), towards_eye, normals)
-    wrapped = (np.einsum("...i,...i->...", facing, light) + _WRAP) / (1 + _WRAP)
-    brightness: FloatArray = _AMBIENT + (1 - _AMBIENT) * np.clip(wrapped, 0, 1) ** 1.5
-    return brightness
 
 
 def oblique_view(mesh: Mesh, height: int, width: int, yaw: float = YAW_DEGREES) -> FloatArray:

@@ -10,7 +10,8 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.survey import off_axis, ray_grid
 from rayrelief.conventions import FloatArray
 from rayrelief.io.images import write_png
-from rayrelief.viewer.sheet import INK, PAPER, ColourScale, Image, Panel, colour_table, in_rows
+from rayrelief.shading import PAPER, Image
+from rayrelief.viewer.sheet import INK, ColourScale, Panel, colour_table, in_rows
 
 LONGEST_SIDE = 480  # pixels of a panel
 CONTOUR_STEPS = (1, 2, 5, 10, 15, 30)  # degrees

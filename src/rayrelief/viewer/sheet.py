@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
+from rayrelief.shading import PAPER, Image, paint
 
-Image = npt.NDArray[np.uint8]  # (H, W, 3), RGB
 ColourMap = Literal["viridis", "inferno", "magma"]
 
-PAPER = (244, 244, 242)
 INK = (52, 56, 64)
 
 PER_ROW = 3
@@ -47,14 +46,6 @@ class Panel:
     caption: str
     picture: Image
     scale: ColourScale | None = None
-
-
-def paint(level: FloatArray, colours: Image) -> Image:
-    """Picture (H, W, 3) of levels (H, W), 0 to 1, in a table of 256 colours; paper where NaN."""
-    index = np.clip(np.nan_to_num(level) * 255 + 0.5, 0, 255).astype(np.uint8)
-    picture = colours[index]
-    picture[np.isnan(level)] = PAPER
-    return picture
 
 
 def colour_table(name: ColourMap, first: int = 0, last: int = 255) -> Image:

@@ -1,0 +1,25 @@
+"""rayrelief report: one page of HTML about the results of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rayrelief.cli.console import plain_errors
+
+
+def report(
+    paths: Annotated[list[Path], typer.Argument(help="Folders that integrate has written.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path(
+        "report.html"
+    ),
+) -> None:
+    """Write one HTML file that shows results and their surfaces, without any network."""
+    with plain_errors():
+        from rayrelief.viewer.page import write_page
+
+        write_page(out, paths)
+        size = out.stat().st_size / 1e6
+        typer.echo(f"written: {out} ({size:.1f} MB)")

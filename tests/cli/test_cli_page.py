@@ -1,0 +1,17 @@
+"""rayrelief report."""
+
+from __future__ import annotations
+
+
+def test_a_page_about_a_run(run, sphere, out, tmp_path):
+    assert run("integrate", sphere, "-o", out).code == 0
+    ended = run("report", out, out, "-o", tmp_path / "page.html")
+    assert ended.code == 0
+    assert "page.html" in ended.out
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.count('"method: max_iterations"') == 2
+    assert text.count('"positions"') == 2
+
+
+def test_a_folder_without_results(run, sphere, tmp_path):
+    assert "integrate" in run("report", sphere, "-o", tmp_path / "page.html").error()

@@ -1,0 +1,150 @@
+"""The page of a report: whole in itself, and alive in a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import sys
+
+import cv2
+import numpy as np
+import pytest
+import trimesh
+
+import rayrelief
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.images import write_png
+from rayrelief.viewer import page
+
+FLAGS = (
+    "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader "
+    "--disable-background-networking --disable-sync --no-first-run"
+)
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Folder that looks like one of a run."""
+    folder = tmp_path / "out"
+    scene = rayrelief.synthetic.GALLERY["sphere"](48, 64)
+    method = rayrelief.RayPlane(max_iterations=4)
+    result = rayrelief.integrate(
+        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+    )
+    rayrelief.write_mesh(folder / "mesh.ply", result.mesh())
+    write_png(folder / "preview.png", np.full((4, 5, 3), 128, np.uint8))
+    report = {
+        "rayrelief": "0",
+        "scene": "</script><script>window.broken = true</script>",
+        "method": {"type": "RayPlane", "sharpness": 2.0},
+        "history": [{"change": 10.0**-i} for i in range(5)],
+        "errors": {"type": "DepthErrors", "made": 0.123456789},
+    }
+    (folder / "report.json").write_text(json.dumps(report))
+    return folder
+
+
+def entries(path):
+    """The data of a page, as a browser finds them."""
+    (data,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', path.read_text(), re.DOTALL
+    )
+    return json.loads(data)
+
+
+def test_a_page_holds_the_surface_upright_and_fetches_nothing(results, tmp_path):
+    page.write_page(tmp_path / "page.html", [results])
+    text = (tmp_path / "page.html").read_text()
+    assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", text)
+    (entry,) = entries(tmp_path / "page.html")
+    mesh, original = entry["mesh"], trimesh.load(results / "mesh.ply", process=False)
+    steps = np.frombuffer(base64.b64decode(mesh["positions"]), "<u2").reshape(-1, 3)
+    faces = np.frombuffer(base64.b64decode(mesh["faces"]), "<u4").reshape(-1, 3)
+    np.testing.assert_array_equal(faces, original.faces)
+    upright = original.vertices * (1, -1, -1)
+    middle = (upright.min(axis=0) + upright.max(axis=0)) / 2
+    side = np.ptp(upright, axis=0).max()
+    shown = np.array(mesh["low"]) + steps / 65535 * mesh["side"]
+    np.testing.assert_allclose(shown, (upright - middle) / (side / 2), atol=4e-5)
+    rows = dict(entry["summary"])
+    assert rows["method"] == "RayPlane"
+    assert rows["error: made"] == "0.1235"
+    assert entry["changes"] == [10.0**-i for i in range(5)]
+
+
+def test_results_stand_side_by_side(results, tmp_path):
+    other = shutil.copytree(results, tmp_path / "other")
+    (other / "mesh.ply").unlink()
+    (other / "preview.png").unlink()
+    page.write_page(tmp_path / "page.html", [results, other])
+    first, second = entries(tmp_path / "page.html")
+    assert first["mesh"] is not None
+    assert (second["mesh"], second["preview"]) == (None, None)
+
+
+def test_a_large_surface_is_shown_with_fewer_faces(results, tmp_path, monkeypatch):
+    pytest.importorskip("fast_simplification")
+    monkeypatch.setattr(page, "MOST_FACES", 500)
+    page.write_page(tmp_path / "page.html", [results])
+    (entry,) = entries(tmp_path / "page.html")
+    assert len(base64.b64decode(entry["mesh"]["faces"])) // 12 <= 500
+    assert "shown with" in entry["mesh"]["note"]
+    monkeypatch.setitem(sys.modules, "fast_simplification", None)
+    with pytest.raises(InputError, match="pip install"):
+        page.write_page(tmp_path / "page.html", [results])
+
+
+@pytest.mark.parametrize("text", [None, "not JSON", "[]", '{"a": 1}'])
+def test_a_folder_without_results_is_refused(tmp_path, text):
+    if text is not None:
+        (tmp_path / "report.json").write_text(text)
+    with pytest.raises(FileError, match=r"report\.json"):
+        page.write_page(tmp_path / "page.html", [tmp_path])
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.fixture
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium is installed")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
+        yield running
+        running.close()
+
+
+def picture(canvas):
+    data = np.frombuffer(canvas.screenshot(), np.uint8)
+    return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=int)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_in_a_browser_without_network_it_turns_when_dragged(results, tmp_path, browser):
+    page.write_page(tmp_path / "page.html", [results])
+    tab = browser.new_context(offline=True, viewport={"width": 700, "height": 900}).new_page()
+    wrong: list[str] = []
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.on("console", lambda message: wrong.append(message.text))
+    tab.goto((tmp_path / "page.html").as_uri())
+    canvas = tab.locator("canvas")
+    tab.wait_for_timeout(1000)
+    before = picture(canvas)
+    assert before.std() > 5, "the canvas is not empty"
+    box = canvas.bounding_box()
+    tab.mouse.move(box["x"] + 200, box["y"] + 150)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 330, box["y"] + 190, steps=4)
+    tab.mouse.up()
+    tab.wait_for_timeout(500)
+    turned = picture(canvas)
+    assert np.abs(turned - before).mean() > 2
+    tab.select_option("#colour", "normals")
+    tab.wait_for_timeout(500)
+    assert np.abs(picture(canvas) - turned).mean() > 2
+    assert tab.evaluate("window.broken") is None, "a name is no code"
+    assert wrong == []
