@@ -285,7 +285,7 @@ PINHOLE = Pinhole(20.0, 20.0, 4.0, 3.0)
             r"for 16x12 pixels \(width x height\), but the image has 8x6",
         ),
         ({"camera": RayMap(np.ones((8, 6, 3)))}, CameraError, "6x8 pixels.*has 8x6"),
-        ({"normals": -flat(6, 8)}, InputError, "100 % of the normals face away.*convention="),
+        ({"normals": -flat(6, 8)}, InputError, "100 % of the normals face away.*to_opencv"),
         ({"method": RayPlane}, InputError, r"expected a recipe such as RayPlane\(\)"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,

@@ -394,3 +394,21 @@ def test_normals_that_no_window_can_mend_are_dropped():
     _, inside, report = prepare_normals(normals, mask, rays, Preprocessing("average"))
     np.testing.assert_array_equal(inside, np.broadcast_to(np.arange(60) < 30, (3, 60)))
     assert (report.facing_away, report.averaged, report.dropped) == (90, 0, 90)
+
+
+def test_normals_that_face_away_are_averaged_unless_told_otherwise():
+    given = turned_away(0.005)
+    normals, inside, report = prepare_normals(*given, Preprocessing())
+    averaged, *_ = prepare_normals(*given, Preprocessing(facing_away="average"))
+    np.testing.assert_array_equal(normals, averaged)
+    assert report.averaged == report.facing_away > 0
+    assert inside.all()
+
+
+def test_planes_on_edge_face_away():
+    rays = np.tile([0.0, 0.0, 1.0], (11, 11, 1))
+    normals = -rays
+    normals[2, 2] = (1.0, 0.0, -1e-17)  # the slope of its plane would be 1e17
+    repaired, _, report = prepare_normals(normals, np.ones((11, 11), bool), rays, Preprocessing())
+    assert report.averaged == 1
+    np.testing.assert_allclose(repaired[2, 2], (0.0, 0.0, -1.0), atol=1e-12)

@@ -19,6 +19,7 @@ FacingAway = Literal["keep", "average", "drop"]
 
 WARN_FRACTION = 0.01  # facing away: more than this is worth a warning
 ERROR_FRACTION = 0.20  # and more than this is the wrong axes
+EDGE_ON = 1e-6  # n . ray of a plane that is seen from its edge: an infinite slope, up to rounding
 PIXELS_AT_A_TIME = 1 << 13  # pixels looked at together: their vectors stay in the cache
 
 
@@ -31,7 +32,7 @@ class Preprocessing:
     facing_away
         What to do with normals that face away from the camera: keep uses them as they are, average
         replaces them by the mean of the facing normals around, drop removes their pixels. Unless
-        given they are kept, but more than 20 % are an error: nearly always a flipped axis.
+        given they are averaged, but more than 20 % are an error: nearly always a flipped axis.
     outlier_ratio
         Average normals whose |n . ray| differs from its local mean by more than this fraction of
         it; the paper uses 0.75. Off unless given.
@@ -56,7 +57,7 @@ class Preprocessing:
             outlier_window=window,
         )
         if self.facing_away is not None:
-            remedy = "Leave it out to keep such normals, with a warning if there are many"
+            remedy = "Leave it out to average such normals, with a warning if there are many"
             check_settings(self, facing_away=one_of(get_args(FacingAway), remedy))
 
 
@@ -111,7 +112,8 @@ def prepare_normals(
         vectors[~usable] = np.nan
         unit[rows].reshape(-1, 3)[within] = vectors
         inside[rows].reshape(-1)[within] = usable
-        away[rows].reshape(-1)[within] = np.einsum("ij,ij->i", vectors, directions) >= 0
+        incidence = np.einsum("ij,ij->i", vectors, directions)
+        away[rows].reshape(-1)[within] = incidence >= -EDGE_ON
     if not inside.any():
         raise InputError(
             f"no pixel is left to integrate: of {int(mask.sum()):,} in the mask "
@@ -125,7 +127,9 @@ def prepare_normals(
     if options.facing_away == "drop":
         dropped = int(away.sum())
         inside &= ~away
-    repair = away if options.facing_away == "average" else np.zeros_like(away)
+    # As they are, they would be cut off: no surface has them.
+    averages = options.facing_away in (None, "average")
+    repair = away if averages else np.zeros_like(away)
     if options.outlier_ratio is not None:
         incidence = np.einsum("...i,...i->...", unit, rays)
         odd = inside & ~away & _is_outlier(incidence, inside, options)
@@ -210,8 +214,8 @@ def _judge_facing_away(
         )
     if options.facing_away is None:
         warnings.warn(
-            f"{found}; expected less than 1 %. Check the convention, or set facing_away "
-            "(--facing-away) to 'average' or 'drop'.",
+            f"{found} and were averaged; expected less than 1 %. Check the convention, or set "
+            "facing_away (--facing-away) to 'average', 'keep' or 'drop' if this is expected.",
             IntegrationWarning,
             stacklevel=5,
         )

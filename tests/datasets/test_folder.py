@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -309,3 +311,17 @@ def test_the_mask_beside_a_map_is_used_if_it_has_its_size(folder):
 def test_no_mask_on_request(folder):
     assert read_scene(folder, mask="none").mask.all()
     np.testing.assert_array_equal(read_scene(folder, mask="auto").mask, MASK)
+
+
+def test_a_camera_that_a_run_left_does_not_count_beside_the_calibration(folder):
+    own = read_scene(folder).camera
+    write_camera(folder / "camera.json", replace(CAMERA, fx=9.0))
+    (folder / "report.json").write_text('{"rayrelief": "1.0", "files": ["camera.json"]}')
+    assert read_scene(folder).camera == own
+    (folder / "K.txt").unlink()
+    assert read_scene(folder).camera.parameters()["fx"] == 9.0
+
+
+def test_a_principal_point_outside_the_image_is_noted(folder):
+    scene = read_scene(folder, camera="100,100,60,5", check_convention=False)
+    assert any("outside the" in note for note in scene.notes)

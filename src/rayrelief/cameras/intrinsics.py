@@ -20,6 +20,8 @@ FOCAL_LENGTHS = (1e-3, 1e8)
 
 SMALLEST_JUDGED = 16  # pixels: whether a principal point is near the middle is no matter below it
 
+FARTHEST = 3.7  # focal lengths from the principal point to the image: all rays 75 degrees oblique
+
 # A ray that was found by iteration is trusted if it projects this close to its pixel.
 REPROJECTION_TOLERANCE = 1e-6
 
@@ -176,12 +178,31 @@ def check_focal_lengths(fx: float, fy: float) -> None:
         )
 
 
+def off_centre(camera: IntrinsicCamera, height: int, width: int) -> float:
+    """Distance of the principal point from the image, in focal lengths; 0 inside."""
+    across = max(0.0, -0.5 - camera.cx, camera.cx - width + 0.5) / camera.fx
+    down = max(0.0, -0.5 - camera.cy, camera.cy - height + 0.5) / camera.fy
+    return math.hypot(across, down)
+
+
+def outside_note(camera: Camera, height: int, width: int) -> tuple[str, ...]:
+    """Note on a principal point that lies outside the image: it may be a part of a larger one."""
+    if not isinstance(camera, IntrinsicCamera) or camera.panoramic:
+        return ()
+    if off_centre(camera, height, width) == 0.0:
+        return ()
+    return (
+        f"the principal point ({camera.cx:g}, {camera.cy:g}) lies outside the {width}x{height} "
+        "image, as for a part of a larger one",
+    )
+
+
 def check_against_image(camera: Camera, height: int, width: int) -> None:
     """Raise CameraError for a camera that cannot have taken an image of this size.
 
-    Its principal point is more than an image size outside, or not in pixels; or, if the camera has
-    no image size, in a corner or where that of a scaled or rotated image would be. Panoramas, which
-    have no principal point that could be wrong, and tiny images are not checked.
+    Its principal point is so far outside that all rays are oblique, or not in pixels; or, if the
+    camera has no image size, in a corner or where that of a scaled or rotated image would be.
+    Panoramas, which have no principal point that could be wrong, and tiny images are not checked.
     """
     if not isinstance(camera, IntrinsicCamera) or camera.panoramic:
         return
@@ -197,7 +218,7 @@ def check_against_image(camera: Camera, height: int, width: int) -> None:
         )
     place = f"a principal point at ({camera.cx:g}, {camera.cy:g})"
     image = f"the {width}x{height} image (width x height)"
-    if not (-width <= camera.cx <= 2 * width and -height <= camera.cy <= 2 * height):
+    if off_centre(camera, height, width) > FARTHEST:
         raise CameraError(
             f"{place}, far outside {image}",
             expected="a principal point in or near the image",

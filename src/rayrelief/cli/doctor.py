@@ -19,6 +19,8 @@ def doctor(
     *,
     camera: options.CameraText = None,
     fov: options.Fov = None,
+    focal: options.Focal = None,
+    sensor: options.Sensor = None,
     mask: options.Mask = None,
     which: options.Which = None,
     k_order: options.KOrder = options.KOrderName.AUTO,
@@ -29,8 +31,9 @@ def doctor(
         from rayrelief.cli.report import to_json
         from rayrelief.datasets.check_up import check_up
 
-        source = options.Input(camera=camera, fov=fov, mask=mask, which=which, k_order=k_order)
-        text = source.camera_text()
+        text = options.Input(
+            camera=camera, fov=fov, focal=focal, sensor=sensor, which=which, k_order=k_order
+        ).camera_text()
         with quiet_libraries():
             found = check_up(path, camera=text, mask=mask, which=which, k_order=k_order.value)
         typer.echo(to_json(_as_json(found)) if as_json else _as_text(found))

@@ -176,7 +176,7 @@ def _first_iterations(
     # What there is to say and to refuse is said and refused about the whole map.
     preprocessing = getattr(method, "preprocessing", None)
     if preprocessing is not None and preprocessing.facing_away is None:
-        method = replace(method, preprocessing=replace(preprocessing, facing_away="keep"))
+        method = replace(method, preprocessing=replace(preprocessing, facing_away="average"))
     seconds: list[float] = []
 
     def look(iteration: Iteration) -> bool:

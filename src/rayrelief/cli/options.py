@@ -63,8 +63,9 @@ CameraText = Annotated[
     str | None,
     typer.Option(
         "--camera",
-        metavar="fx,fy,cx,cy|orthographic|FILE",
-        help="Pinhole intrinsics in pixels, an orthographic camera, or a calibration file: OpenCV "
+        metavar="fx,fy,cx,cy|orthographic|equirectangular|cylindrical|FILE",
+        help="Pinhole intrinsics in pixels, parallel rays, a panorama of 360 degrees, a photo "
+        "whose EXIF tells the focal length, or a calibration file: OpenCV "
         "(also calib.npz), ROS, COLMAP, nerfstudio, Kalibr, Metashape, Meshroom, Blender, mrcal, "
         "K.txt, K.npy, ray maps ...",
         rich_help_panel=_INPUT,
@@ -78,6 +79,18 @@ Fov = Annotated[
         help="Field of view in degrees across the longer side.",
         rich_help_panel=_INPUT,
     ),
+]
+Focal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PIXELS|50mm",
+        help="Focal length in pixels; or in mm, with --sensor.",
+        rich_help_panel=_INPUT,
+    ),
+]
+Sensor = Annotated[
+    str | None,
+    typer.Option(metavar="36mm", help="Longer side of the sensor, in mm.", rich_help_panel=_INPUT),
 ]
 Mask = Annotated[
     str | None,
@@ -121,6 +134,8 @@ class Input:
     convention: Convention = None
     camera: CameraText = None
     fov: Fov = None
+    focal: Focal = None
+    sensor: Sensor = None
     mask: Mask = None
     which: Which = None
     k_order: KOrder = KOrderName.AUTO
@@ -134,9 +149,17 @@ class Input:
     def camera_text(self) -> str | None:
         """One description of the camera; BadParameter for options that cannot be used."""
         check_convention(self.convention)
-        if self.camera is not None and self.fov is not None:
-            raise typer.BadParameter("give either --camera or --fov, not both")
-        text = self.camera if self.fov is None else f"fov:{self.fov}"
+        given = [each for each in (self.camera, self.fov, self.focal) if each is not None]
+        if len(given) > 1:
+            raise typer.BadParameter("give one of --camera, --fov and --focal, not several")
+        in_mm = self.focal is not None and self.focal.strip().lower().endswith("mm")
+        if in_mm != (self.sensor is not None):
+            raise typer.BadParameter("--focal in mm, as 50mm, goes with --sensor, as 36mm")
+        text = self.camera
+        if self.fov is not None:
+            text = f"fov:{self.fov}"
+        elif self.focal is not None:
+            text = f"focal:{self.focal}" + (f"/{self.sensor}" if in_mm else "")
         if text is not None:
             check_words(text, self.which, self.k_order)
         return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from rayrelief.cameras.calibration import (
     parse_camera,
     read_calibration,
 )
+from rayrelief.cameras.intrinsics import outside_note
 from rayrelief.conventions import SOURCES, BoolArray, DepthKind, FloatArray, to_opencv
 from rayrelief.datasets.masks import check_size, find_mask
 from rayrelief.doctor.advice import settle_axes
@@ -32,6 +34,7 @@ NORMAL_NAMES = (
     "Normal_gt.png",
 )
 CAMERA_NAME = "camera.json"
+REPORT_NAME = "report.json"
 MATRIX_NAMES = ("K.txt", "K.npy")
 CAMERA_NAMES = (CAMERA_NAME, *MATRIX_NAMES)
 DEPTH_NAMES = ("depth_gt.npz", "depth_gt.npy", "depth_gt.exr")
@@ -63,7 +66,8 @@ def read_scene(
         Optional only for ``normal_map.*`` in a folder (the layout of DiLiGenT and BiNI, "opengl").
     camera
         A camera, the path of a calibration file (see ``read_camera``), or a description:
-        ``"fx,fy,cx,cy"``, ``"fov:60"``, ``"orthographic"``.
+        ``"fx,fy,cx,cy"``, ``"fov:60"``, ``"focal:3700"``, ``"focal:50mm/36mm"``,
+        ``"orthographic"``, ``"equirectangular"``, ``"cylindrical"``; or a photo with EXIF.
     mask
         Booleans (H, W), or the path of a mask. By default, or as "auto", ``mask.png`` in the folder
         or beside the map, else the alpha channel, else every pixel that has a normal and not the
@@ -154,8 +158,24 @@ def has_camera(folder: Path | None) -> bool:
 
 
 def camera_file(folder: Path) -> Path | None:
-    """File of a folder that holds its camera, or None."""
-    return file_in(folder, CAMERA_NAME) or only_file(folder, MATRIX_NAMES)
+    """File of a folder that holds its camera, or None.
+
+    What an earlier run left does not count beside the folder's own calibration.
+    """
+    own = file_in(folder, CAMERA_NAME)
+    if own is not None and not left_by_a_run(own):
+        return own
+    return only_file(folder, MATRIX_NAMES) or own
+
+
+def left_by_a_run(path: Path) -> bool:
+    """Whether the report of an earlier run, in the same folder, lists a file."""
+    try:
+        report = json.loads((path.parent / REPORT_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    files = report.get("files") if isinstance(report, dict) and "rayrelief" in report else None
+    return isinstance(files, list) and path.name in files
 
 
 def find_camera(
@@ -181,7 +201,8 @@ def find_camera(
         camera.check_resolution(height, width)
         return camera, ()
     if isinstance(camera, str) and is_camera_text(camera):
-        return parse_camera(camera, height, width), ()
+        told = parse_camera(camera, height, width)
+        return told, outside_note(told, height, width)
     reading = read_calibration(camera, Request(height, width, which, k_order))
     return reading.camera, reading.notes
 

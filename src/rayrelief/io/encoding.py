@@ -102,7 +102,9 @@ def _from_integers(values: npt.NDArray[Any]) -> Decoded:
     offset, scale = _writer(vectors)
     if (offset, scale) == (0, 1.0):
         return decoded
-    return Decoded((vectors - offset / 255) / scale, WRITERS[offset, scale], step)
+    # In this order the value that stands for zero gives zero, and no plane on edge.
+    exact = (values - 127.5 - offset / 2) / (127.5 * scale)
+    return Decoded(exact, WRITERS[offset, scale], step)
 
 
 def _linear(vectors: FloatArray, note: str, step: float) -> Decoded:

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.calibration import parse_camera
+from rayrelief.cameras.cylindrical import Cylindrical
+from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError
@@ -47,3 +49,22 @@ def test_anything_else_names_the_options(text):
 def test_cameras_that_cannot_be_are_refused(text, words):
     with pytest.raises(InputError, match=words):
         parse_camera(text, 480, 640)
+
+
+@pytest.mark.parametrize(
+    ("text", "focal"),
+    [("focal:3700", 3700.0), ("focal:50mm/36mm", 50 / 36 * 640), ("Focal: 12", 12.0)],
+)
+def test_focal_lengths(text, focal):
+    assert parse_camera(text, 480, 640) == Pinhole(focal, focal, 319.5, 239.5)
+
+
+@pytest.mark.parametrize("text", ["focal:50mm", "focal:50mm/36", "focal:50/36mm", "focal:50mm/0mm"])
+def test_lengths_without_their_units_are_not_understood(text):
+    with pytest.raises(InputError, match="cannot be understood"):
+        parse_camera(text, 480, 640)
+
+
+def test_panoramas():
+    assert parse_camera("equirectangular", 50, 100) == Equirectangular.full(50, 100)
+    assert parse_camera("Cylindrical", 50, 100) == Cylindrical.full(50, 100)

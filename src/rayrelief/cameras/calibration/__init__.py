@@ -23,13 +23,19 @@ from rayrelief.cameras.calibration import (
     mrcal,
     nerfstudio,
     opencv_file,
+    photo,
     ray_map_file,
     ros_camera_info,
 )
 from rayrelief.cameras.calibration.camera_text import is_camera_text, parse_camera
 from rayrelief.cameras.calibration.document import naming_file, read_document
 from rayrelief.cameras.calibration.reading import KOrder, Reader, Reading, Request
-from rayrelief.cameras.intrinsics import SMALLEST_JUDGED, IntrinsicCamera, check_against_image
+from rayrelief.cameras.intrinsics import (
+    SMALLEST_JUDGED,
+    IntrinsicCamera,
+    check_against_image,
+    outside_note,
+)
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.sources import as_path
 
@@ -114,12 +120,16 @@ def read_camera(
 def read_calibration(path: str | os.PathLike[str], request: Request | None = None) -> Reading:
     """Read a camera, and say which format it was and what was detected or assumed about it."""
     path, request = as_path(path), request or Request()
-    is_array = path.suffix.lower() in array_file.READABLE
-    form, reading = (array_file.read if is_array else _read_document)(path, request)
+    others = dict.fromkeys(array_file.READABLE, array_file.read)
+    others |= dict.fromkeys(photo.READABLE, photo.read)
+    form, reading = others.get(path.suffix.lower(), _read_document)(path, request)
     _check_request(path, form, reading, request)
     with naming_file(path, "" if reading.name is None else f"camera {reading.name}"):
         _check_camera(form, reading.camera, request.size)
     doubts = _doubts(form, reading.camera)
+    size = request.size or reading.camera.resolution
+    if size is not None and form != camera_json.FORMAT:
+        doubts += outside_note(reading.camera, size[1], size[0])
     return replace(reading, notes=(f"{path.name}: {form}", *reading.notes, *doubts))
 
 

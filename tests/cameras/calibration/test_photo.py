@@ -1,0 +1,49 @@
+"""Focal lengths that photos tell."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rayrelief.cameras.calibration import Request, read_calibration
+from rayrelief.errors import FileError
+
+Image = pytest.importorskip("PIL.Image", reason="needs Pillow, the extra 'photo'")
+
+
+def photo(folder: Path, **tags: float) -> Path:
+    """A photo of 300x200 pixels with these EXIF tags."""
+    numbers = {"on_film": 0xA405, "length": 0x920A, "density": 0xA20E, "unit": 0xA210}
+    image = Image.fromarray(np.zeros((200, 300, 3), np.uint8))
+    exif = Image.Exif()
+    exif.get_ifd(0x8769).update({numbers[name]: value for name, value in tags.items()})
+    image.save(folder / "photo.jpg", exif=exif)
+    return folder / "photo.jpg"
+
+
+def test_focal_length_on_film(tmp_path: Path) -> None:
+    camera = read_calibration(photo(tmp_path, on_film=50), Request(height=100, width=150)).camera
+    expected = 50 / math.hypot(36, 24) * math.hypot(150, 100)
+    assert camera.parameters()["fx"] == pytest.approx(expected)
+    assert (camera.parameters()["cx"], camera.parameters()["cy"]) == (74.5, 49.5)
+
+
+def test_focal_length_on_the_sensor(tmp_path: Path) -> None:
+    camera = read_calibration(photo(tmp_path, length=8.0, density=500.0, unit=3)).camera
+    assert camera.parameters()["fx"] == pytest.approx(8.0 * 50.0)  # 500 pixels per cm
+
+
+@pytest.mark.parametrize("tags", [{}, {"length": 8.0}, {"on_film": 0}])
+def test_a_photo_that_does_not_tell_names_the_option(
+    tmp_path: Path, tags: dict[str, float]
+) -> None:
+    with pytest.raises(FileError, match=r"does not tell its focal length.*--focal"):
+        read_calibration(photo(tmp_path, **tags))
+
+
+def test_a_map_of_another_shape_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"300x200 .* the same proportions"):
+        read_calibration(photo(tmp_path, on_film=50), Request(height=100, width=100))
