@@ -38,8 +38,10 @@ def _numbers(kind: str, names: str) -> list[tuple[Any, ...]]:
 SCALARS = np.dtype(
     [
         *_numbers("f8", "energy rr bb flux limit measured*4"),
+        ("prefix", "u8", 2),
+        ("rank", "i4", 2),
         *_numbers("i4", "done cycles last irregular nodes components"),
-        *_numbers("i4", f"facing_away without_normal without_ray pad edges*{LEVELS}"),
+        *_numbers("i4", f"facing_away without_normal without_ray without_start edges*{LEVELS}"),
     ],
     align=True,
 )
@@ -56,8 +58,8 @@ GRID = np.dtype(
     [
         *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*2"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
-        *_pointers("component_start segment_sum component_mean normals mask rays shift"),
-        *_pointers("component part depth"),
+        *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
+        *_pointers("component part bins depth median"),
         ("pinhole", "f8", 4),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
         *_numbers("i4", "stride parts direction_parts tiles spread segments jumps"),

@@ -25,6 +25,7 @@ FILES = (
     "coarsest.cu",
     "cycle.cu",
     "measure.cu",
+    "median.cu",
 )
 
 

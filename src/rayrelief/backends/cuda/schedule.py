@@ -86,6 +86,18 @@ class Schedule:
         launch("label_pixels", self.spread, 256)
         launch("label_totals", 1, 256, self.spread)
 
+    def start(self) -> None:
+        """Depth to start from, or none, to surface; counts what cannot be used."""
+        self.queue.launch("start_from", self.spread, 256)
+        self.queue.launch("start_totals", 1, 256, self.spread)
+
+    def median(self, place: int) -> None:
+        """Median of the surface, into a place."""
+        self.queue.launch("median_begin", 1, 256)
+        for byte in range(8):
+            self.queue.launch("median_count", self.spread, 256, byte)
+            self.queue.launch("median_pick", 1, 512, byte, place)
+
     def weigh(self) -> None:
         """Law at x to conductances, residual, energy."""
         self.queue.launch("weigh", self.weighed, 256)

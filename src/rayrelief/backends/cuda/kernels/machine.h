@@ -3,6 +3,7 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef long long i64;
+typedef unsigned long long u64;
 
 #ifdef HOST
 #include <cmath>
@@ -37,6 +38,7 @@ DEVICE double warp_sum(double v) { return v; }
 DEVICE double warp_max(double v) { return v; }
 DEVICE int place(bool flag, int& count) { return flag ? count++ : count; }
 DEVICE int take_one(int* counter) { return (*counter)++; }
+DEVICE void add_to(int* counter, int value) { *counter += value; }
 DEVICE int lower(int* value, int other) {
   int old = *value;
   if (other < old) *value = other;
@@ -89,6 +91,7 @@ DEVICE int place(bool flag, int& count) {
   return at;
 }
 DEVICE int take_one(int* counter) { return atomicAdd(counter, 1); }
+DEVICE void add_to(int* counter, int value) { atomicAdd(counter, value); }
 DEVICE int lower(int* value, int other) { return atomicMin(value, other); }
 #endif
 
