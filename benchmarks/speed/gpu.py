@@ -192,8 +192,9 @@ def _timed(run: Callable[[], Any], repeats: int = REPEATS) -> tuple[Any, float, 
     """Result, median and spread of the seconds after warm-up, and whether all bits are equal."""
     import cupy
 
-    seconds, depths = [], []
+    seconds, depths, found = [], [], None
     for _ in range(repeats):
+        found = None  # whose memory the next one may take
         cupy.cuda.Device().synchronize()
         began = time.perf_counter()
         found = run()

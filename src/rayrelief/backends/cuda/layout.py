@@ -98,7 +98,7 @@ class LevelSize:
     @property
     def width(self) -> int:
         """Entries of a row."""
-        return {1: 28, 2: 32}.get(self.depth, 96)
+        return {1: 24, 2: 32}.get(self.depth, 96)
 
     @property
     def from_width(self) -> int:

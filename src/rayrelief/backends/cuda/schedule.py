@@ -146,9 +146,7 @@ class Schedule:
             nodes = _blocks(1.2 * size.tiles, 128)
             launch("level_down", nodes, 128, size.depth)
             launch("level_residual", nodes, 128, size.depth)
-            launch(
-                "level_restrict", _blocks(1.2 * size.tiles / 9, 4, 4 * MOST_BLOCKS), 128, size.depth
-            )
+            launch("level_restrict", _blocks(1.2 * size.tiles / 9, 16), 128, size.depth)
         launch("tail", 1, 1024)
         for size in reversed(above):
             nodes = _blocks(1.2 * size.tiles, 128)
