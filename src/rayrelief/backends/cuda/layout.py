@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.backends.cuda.machine import Array, Machine
+from rayrelief.checks import require
+from rayrelief.memory import in_words
 
 LEVELS = 12
 INTERPOLATED = 6
@@ -157,6 +159,14 @@ class Workspace:
     arrays: dict[str, Array] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        needed, room = memory_of(self.height, self.width), self.machine.room()
+        require(
+            needed <= room,
+            f"a map of {self.width}x{self.height} pixels needs about {in_words(needed)} of the "
+            f"memory of the GPU, but {in_words(room)} is available",
+            "a map that fits into it",
+            "Crop it to what matters, halve its resolution, or use the CPU",
+        )
         self.grid = np.zeros(1, GRID)
         self.sizes = level_sizes(self.height, self.width)
         self.grid["height"], self.grid["width"] = self.height, self.width
@@ -214,7 +224,8 @@ class Workspace:
 
 def memory_of(height: int, width: int) -> int:
     """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
-    pixel = 8 + 4 * len(_PIXEL_FLOATS) + 5 + 2 * 4 + 8 * 4
+    surface, equations, components, depth = 8 + 5 + 2 * 4, 8 * 4, 4, 8
+    pixel = surface + equations + components + depth + 4 * len(_PIXEL_FLOATS)
     return height * width * pixel + sum(map(_level_memory, level_sizes(height, width)))
 
 

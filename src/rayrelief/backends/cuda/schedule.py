@@ -133,9 +133,9 @@ class Schedule:
         launch("scan_totals", 1, 1024, size.depth)
         launch("start_tiles", _blocks(tiles, 256), 256, size.depth)
 
-    def cycles(self, count: int) -> None:
-        """Steps of conjugate gradients, an even number: their vectors change places."""
-        for number in range(count):
+    def cycles(self, count: int, done: int = 0) -> None:
+        """Steps of conjugate gradients after so many done: their vectors change places."""
+        for number in range(done, done + count):
             self._cycle(number % 2)
 
     def _cycle(self, parity: int) -> None:
