@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast test-deep fuzz lint format picture bench calibration paper paper-spread clean
+.PHONY: demo test test-fast test-deep test-gpu fuzz lint format picture bench calibration paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,10 @@ test-fast: $(STAMP)  ## about a minute: no whole runs, and few random examples o
 
 test-deep: $(STAMP)  ## all tests on ten times as many random examples, other ones each time
 	$(PYTEST) --hypothesis-profile=deep
+
+test-gpu: $(STAMP)  ## the tests of the kernels on the GPU of this machine, which needs the extra gpu
+	$(BIN)/python -c "from rayrelief.backends.cuda.device import cupy; cupy()"
+	$(BIN)/python -m pytest tests/backends/test_cuda.py tests/gpu
 
 fuzz: $(STAMP)  ## ten minutes: mutated files, killed runs, a soak; FUZZ="files --files 10000 --seed 7"
 	cd tests && ../$(BIN)/python -m fuzz $(FUZZ)

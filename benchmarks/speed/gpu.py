@@ -6,6 +6,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
         progress(f"gpu: {scene.name}")
         normals, mask = _on_gpu(scene)
         run = Integrator(scene.camera, *scene.mask.shape)
-        found, seconds, spread, same = _timed(lambda run=run, n=normals, m=mask: run(n, mask=m))
+        found, seconds, spread, same = _timed(partial(run, normals, mask=mask))
         error = _made(found.depth.get(), scene)
         slow, slow_error = _on_cpu(scene)
         times.append(1e3 * seconds)
@@ -92,7 +93,7 @@ def large(card: str) -> Table:
             pool.free_all_blocks()
             before = pool.total_bytes()
             run = Integrator(scene.camera, side, side, method)
-            found, seconds, spread, _ = _timed(lambda run=run, n=scene.normals: run(n), repeats=4)
+            found, seconds, spread, _ = _timed(partial(run, scene.normals), repeats=4)
             room = (pool.total_bytes() - before) / side**2
             most = max(each.inner_iterations for each in found.history)
             cycles = sum(each.inner_iterations for each in found.history)
@@ -149,10 +150,10 @@ def video(scene: rayrelief.Scene, card: str) -> Table:
     progress("gpu: video")
     normals, mask = _on_gpu(scene)
     frames = [_turned(normals, frame) for frame in range(FRAMES)]
-    shape = scene.mask.shape
-    cold = Integrator(scene.camera, *shape)
+    height, width = scene.mask.shape
+    cold = Integrator(scene.camera, height, width)
     fast = rayrelief.RayPlane(max_iterations=FRAME_ITERATIONS)
-    warm = Integrator(scene.camera, *shape, fast)
+    warm = Integrator(scene.camera, height, width, fast)
     depth = cold(frames[0], mask=mask).depth
     warm(frames[0], mask=mask, start=depth)
     began = time.perf_counter()
@@ -165,7 +166,7 @@ def video(scene: rayrelief.Scene, card: str) -> Table:
         f"A video of {FRAMES} frames on {card}",
         columns("map | iterations:.0f | frames per second:.0f | MADE:.3f | of a cold run:.3f"),
         ((scene.name, float(FRAME_ITERATIONS), rate, *errors),),
-        (f"{shape[1]}x{shape[0]} pixels; a wave turns the normals by up to {TURN} degrees.",),
+        (f"{width}x{height} pixels; a wave turns the normals by up to {TURN} degrees.",),
         (Check("frames per second", rate, at_least=400),),
     )
 
@@ -192,8 +193,9 @@ def _timed(run: Callable[[], Any], repeats: int = REPEATS) -> tuple[Any, float, 
     """Result, median and spread of the seconds after warm-up, and whether all bits are equal."""
     import cupy
 
-    seconds, depths = [], []
+    seconds, depths, found = [], [], None
     for _ in range(repeats):
+        found = None  # whose memory the next one may take
         cupy.cuda.Device().synchronize()
         began = time.perf_counter()
         found = run()

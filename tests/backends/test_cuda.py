@@ -6,6 +6,7 @@ What a CPU cannot show is left to ``make test-gpu``: barriers, shuffles and the 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from rayrelief.backends.change import relative_change
 from rayrelief.backends.cuda.backend import CUDA, computation
 from rayrelief.backends.cuda.computation import GridComputation
 from rayrelief.backends.cuda.device import is_available
-from rayrelief.backends.cuda.layout import GRID, SCALARS
+from rayrelief.backends.cuda.layout import GRID, SCALARS, memory_of
 from rayrelief.backends.cuda.machine import definitions
 from rayrelief.errors import InputError
 from rayrelief.formulation import bini, ray_plane
@@ -64,8 +65,9 @@ def random_equations(rng, shape, *, form="central", wraps=False, density=0.8):
     if form == "central":
         return ray_plane.central_equations(graph, normals, graph.gather(rays))
     origins = graph.gather(rays * [1, 1, 0])
-    forms = {"bini": bini.central_equations, "parallel": ray_plane.orthographic_equations}
-    return forms[form](graph, normals, origins if form == "parallel" else graph.gather(rays))
+    if form == "parallel":
+        return ray_plane.orthographic_equations(graph, normals, origins)
+    return bini.central_equations(graph, normals, graph.gather(rays))
 
 
 def test_the_structures_are_those_of_the_kernels():
@@ -181,7 +183,9 @@ def test_distances_between_surfaces_are_those_of_the_cpu():
     equations = random_equations(np.random.default_rng(6), (20, 30), density=0.6)
     graph = equations.graph
     running = started(problem_of(equations))
-    surfaces, kept, x = [], [], running.start()
+    surfaces: list[Any] = []
+    kept: list[Any] = []
+    x: Any = running.start()
     running.linearise(LAWS[1], x)
     for _ in range(3):
         surfaces.append(graph.gather(image_of(running, "x")).copy())
@@ -218,6 +222,23 @@ def test_what_a_gpu_cannot_do_is_refused(connectivity, fields, solver, message):
     graph = pixel_graph(np.ones((3, 4), dtype=bool), connectivity)
     with pytest.raises(InputError, match=message):
         started(problem_of(equations_of(graph), **fields), solver)
+
+
+def test_a_map_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
+    monkeypatch.setattr(Host, "room", lambda machine: 10_000)
+    graph = pixel_graph(np.ones((30, 40), dtype=bool))
+    with pytest.raises(InputError, match=r"a map of 40x30 pixels needs about .* but 0 MB is"):
+        computation(Host(), problem_of(equations_of(graph)), Multigrid())
+
+
+def test_the_memory_of_a_map_is_what_its_estimate_says():
+    graph = pixel_graph(np.ones((300, 400), dtype=bool))
+    running = computation(Host(), problem_of(equations_of(graph)), Multigrid())
+    running.linearise(LAWS[0], running.start())
+    x: Any = running.solve(running.start(), 1.0).x
+    running.remember(x)
+    arrays = running._work.arrays.values()
+    assert sum(a.nbytes for a in arrays) == pytest.approx(memory_of(300, 400), rel=0.1)
 
 
 def test_a_law_that_a_gpu_does_not_know_is_refused():

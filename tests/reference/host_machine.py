@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
@@ -42,7 +43,8 @@ def library(defined: tuple[tuple[str, int], ...]) -> ctypes.CDLL:
     path = Path(tempfile.gettempdir()) / f"rayrelief-kernels-{os.getuid()}-{state}.so"
     if not path.exists():
         fresh = path.with_suffix(f".{os.getpid()}")
-        command = ["g++", "-std=c++17", "-shared", "-fPIC", *options, "-x", "c++", "-", "-o", fresh]
+        output = ["-x", "c++", "-", "-o", str(fresh)]
+        command = ["g++", "-std=c++17", "-shared", "-fPIC", *options, *output]
         subprocess.run(command, input=text, text=True, check=True)
         fresh.replace(path)
     return ctypes.CDLL(str(path))
@@ -61,6 +63,9 @@ class Host:
 
     def get(self, array: np.ndarray) -> np.ndarray:
         return array
+
+    def room(self) -> int:
+        return sys.maxsize
 
     def wait(self) -> None:
         pass

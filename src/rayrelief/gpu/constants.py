@@ -31,11 +31,8 @@ class Parts:
     count: int
 
     def medians(self, x: Array) -> Array:
-        """Median (C,) of x (H * W,) over each component."""
+        """Median (C,) of x (H * W,) over each of several components; kernels find that of one."""
         xp = self.arrays
-        if self.count == 1:  # what is outside goes to the end
-            ordered = xp.sort(xp.where(self.component >= 0, x, xp.inf))
-            return ((ordered[(self.nodes - 1) // 2] + ordered[self.nodes // 2]) / 2).reshape(1)
         pixels, starts, sizes = self._sorted()
         labels = self.component[pixels]
         ordered = x[pixels][xp.lexsort(xp.stack((x[pixels], labels)))]

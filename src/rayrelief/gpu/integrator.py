@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rayrelief.backends.cuda.computation import GridComputation
 from rayrelief.backends.cuda.device import Device
 from rayrelief.backends.cuda.engine import Engine
 from rayrelief.backends.cuda.equations import put_components
-from rayrelief.backends.cuda.layout import Struct, Workspace
+from rayrelief.backends.cuda.layout import Struct
 from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.pinhole import Pinhole
@@ -172,9 +173,12 @@ class Integrator:
         if parts.count > 1:
             put_components(work, parts.segments())
             work.point("part", parts.numbers())
-        constants = _begin(work, parts, start)
+        before = _begin(engine, parts, start)
         solution = self._iterate(engine, parts, is_flat=start is None)
-        work.point("shift", constants - parts.medians(work.arrays["x"]))
+        if parts.count == 1:
+            engine.queue.replay(("median", 1), partial(engine.schedule.median, 1))
+        else:
+            work.point("shift", before - parts.medians(work.arrays["x"]))
         depth = work.point("depth", xp.full(normals.shape[:2], xp.nan))
         engine.queue.launch("depth_of", engine.schedule.spread, 256)
         engine.queue.finish()
@@ -193,29 +197,30 @@ class Integrator:
         return self.method.solve(assembled, _Running(running))  # type: ignore[arg-type]
 
 
-def _begin(work: Workspace, parts: Parts, start: Array | None) -> Array:
-    """Set the first surface; the constant (C,) that each component shall have."""
-    xp = parts.arrays
-    x = work.arrays["x"]
+def _begin(engine: Engine, parts: Parts, start: Array | None) -> Array:
+    """Set the first surface; the constant (C,) that each of several components shall have."""
+    work, x = engine.work, engine.work.arrays["x"]
     if start is None:
         x[...] = 0.0
+        work.arrays["median"][0] = 0.0
         return 0.0
-    top, left = int(work.grid["source_y"][0]), int(work.grid["source_x"][0])
-    depth = start[top : top + work.height, left : left + work.width].ravel()
-    inside = parts.component >= 0
-    log = bool(work.grid["logarithmic"][0])
-    values = xp.where(inside, depth, 1.0 if log else 0.0)
-    bad = int(xp.count_nonzero(~(xp.isfinite(values) & ((values > 0) | (not log)))))
+    work.point("start", start)
+    engine.schedule.start()
+    engine.queue.mark()
+    bad = int(engine.scalars()["without_start"])
+    del work.arrays["start"]
     if bad:
         raise InputError(
             f"start has no depth at {bad:,} of {parts.nodes:,} pixels",
             expected="a finite depth, positive for central cameras, inside the whole mask",
             remedy="Fill the gaps, or leave these pixels out of the mask",
         )
-    x[...] = xp.log(values) if log else values
+    if parts.count == 1:
+        engine.queue.replay(("median", 0), partial(engine.schedule.median, 0))
+        return 0.0
+    # What compares surfaces knows of one constant: each component begins around 0.
     medians = parts.medians(x)
-    shift = medians if parts.count == 1 else medians[work.arrays["part"]]
-    x[...] = xp.where(inside, x - shift, 0.0)
+    x[...] = parts.arrays.where(parts.component >= 0, x - medians[work.arrays["part"]], 0.0)
     return medians
 
 

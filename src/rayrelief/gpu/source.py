@@ -45,6 +45,8 @@ class Source:
             work.place(f"gamma{d}", work.pixels, np.float32)
         work.grid["gamma_weight"] = work.grid["gamma"]
         work.place("component", work.pixels, np.int32)
+        work.place("bins", 2 * 256, np.int32)
+        work.place("median", 2, np.float64)
         return Engine.of(self.machine, work)
 
 

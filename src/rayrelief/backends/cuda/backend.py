@@ -32,7 +32,13 @@ class CUDA:
     @contextmanager
     def compute(self, problem: Problem, solver: Solver) -> Iterator[GridComputation]:
         """Copy a problem to the GPU, and begin to compute."""
-        yield computation(Device(), problem, solver)
+        device = Device()
+        running = [computation(device, problem, solver)]
+        try:
+            yield running[0]
+        finally:
+            running.clear()
+            device.give_back()
 
     def memory(self, nodes: int, directions: int) -> int:
         """Bytes of the equations, and of the law's terms at the end, in the memory of the CPU."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +26,7 @@ from rayrelief.solvers.multigrid import Multigrid
 # does not depend on the surface, others follow, until what is left are rounding errors.
 REFINED = 1e-5
 ROUNDING = 1e-6
-FIRST_CYCLES = 10
+FIRST_CYCLES, MORE_CYCLES = 10, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class GridComputation:
         self._previous: Iterate | None = None
         self._before: Kept | None = None  # the same, where it is more than one step away
         self._places: list[weakref.ref[Kept] | None] = []
-        self._expected = FIRST_CYCLES
+        self._counts = deque([FIRST_CYCLES], maxlen=2)  # of the last solves: as many are tried
         self._law: Bilateral | None = None
         self._residual = math.inf
 
@@ -150,16 +151,18 @@ class GridComputation:
         schedule, queue = self._schedule, self._queue
         queue.wait_for_questions()
         queue.launch("aim", 1, 32, int(np.float32(rtol).view(np.int32)))
-        count = self._expected
+        count, done = max(self._counts), 0
         while True:
-            count = max(2, min(count, most + most % 2))
-            queue.replay(("cycles", count), partial(schedule.cycles, count))
+            count = min(count, most - done)
+            cycles = partial(schedule.cycles, count, done % 2)
+            queue.replay(("cycles", count, done % 2), cycles)
             queue.mark()
             found = self._engine.scalars()
-            if found["done"] or found["cycles"] >= most:
+            done += count
+            if found["done"] or done >= most:
                 break
-            count = 2
-        self._expected = max(2, int(found["cycles"]) + int(found["cycles"]) % 2)
+            count = MORE_CYCLES
+        self._counts.append(max(1, int(found["cycles"])))
         schedule.step(len(self.anchored), int(self._work.grid["segments"][0]))
         return found
 

@@ -71,6 +71,15 @@ class Device:
         values: npt.NDArray[Any] = cupy().asnumpy(array)
         return values
 
+    def room(self) -> int:
+        """Bytes of the GPU that are free, or that CuPy keeps for the next who asks."""
+        free, _ = cupy().cuda.runtime.memGetInfo()
+        return int(free) + int(cupy().get_default_memory_pool().free_bytes())
+
+    def give_back(self) -> None:
+        """Return memory that nobody uses to the GPU."""
+        cupy().get_default_memory_pool().free_all_blocks()
+
     def wait(self) -> None:
         """Wait for all that anyone does on the GPU."""
         cupy().cuda.Device().synchronize()

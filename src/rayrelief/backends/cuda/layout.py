@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.backends.cuda.machine import Array, Machine
+from rayrelief.checks import require
+from rayrelief.memory import in_words
 
 LEVELS = 12
 INTERPOLATED = 6
@@ -38,8 +40,10 @@ def _numbers(kind: str, names: str) -> list[tuple[Any, ...]]:
 SCALARS = np.dtype(
     [
         *_numbers("f8", "energy rr bb flux limit measured*4"),
+        ("prefix", "u8", 2),
+        ("rank", "i4", 2),
         *_numbers("i4", "done cycles last irregular nodes components"),
-        *_numbers("i4", f"facing_away without_normal without_ray pad edges*{LEVELS}"),
+        *_numbers("i4", f"facing_away without_normal without_ray without_start edges*{LEVELS}"),
     ],
     align=True,
 )
@@ -56,8 +60,8 @@ GRID = np.dtype(
     [
         *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*2"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
-        *_pointers("component_start segment_sum component_mean normals mask rays shift"),
-        *_pointers("component part depth"),
+        *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
+        *_pointers("component part bins depth median"),
         ("pinhole", "f8", 4),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
         *_numbers("i4", "stride parts direction_parts tiles spread segments jumps"),
@@ -96,7 +100,7 @@ class LevelSize:
     @property
     def width(self) -> int:
         """Entries of a row."""
-        return {1: 28, 2: 32}.get(self.depth, 96)
+        return {1: 24, 2: 32}.get(self.depth, 96)
 
     @property
     def from_width(self) -> int:
@@ -155,6 +159,14 @@ class Workspace:
     arrays: dict[str, Array] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        needed, room = memory_of(self.height, self.width), self.machine.room()
+        require(
+            needed <= room,
+            f"a map of {self.width}x{self.height} pixels needs about {in_words(needed)} of the "
+            f"memory of the GPU, but {in_words(room)} is available",
+            "a map that fits into it",
+            "Crop it to what matters, halve its resolution, or use the CPU",
+        )
         self.grid = np.zeros(1, GRID)
         self.sizes = level_sizes(self.height, self.width)
         self.grid["height"], self.grid["width"] = self.height, self.width
@@ -212,7 +224,8 @@ class Workspace:
 
 def memory_of(height: int, width: int) -> int:
     """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
-    pixel = 8 + 4 * len(_PIXEL_FLOATS) + 5 + 2 * 4 + 8 * 4
+    surface, equations, components, depth = 8 + 5 + 2 * 4, 8 * 4, 4, 8
+    pixel = surface + equations + components + depth + 4 * len(_PIXEL_FLOATS)
     return height * width * pixel + sum(map(_level_memory, level_sizes(height, width)))
 
 

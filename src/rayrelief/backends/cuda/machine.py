@@ -25,6 +25,7 @@ FILES = (
     "coarsest.cu",
     "cycle.cu",
     "measure.cu",
+    "median.cu",
 )
 
 
@@ -77,15 +78,12 @@ class Queue(Protocol):
 
 
 class Machine(Protocol):
-    """Memory and kernels.
+    """Memory and kernels."""
 
-    Attributes
-    ----------
-    arrays
-        The module with functions of its arrays: numpy, or one like it.
-    """
-
-    arrays: Any
+    @property
+    def arrays(self) -> Any:
+        """The module with functions of its arrays: numpy, or one like it."""
+        ...
 
     def zeros(self, length: int, kind: Any) -> Array:
         """Make an array of zeros."""
@@ -97,6 +95,10 @@ class Machine(Protocol):
 
     def get(self, array: Array) -> npt.NDArray[Any]:
         """Copy an array out of the memory of the machine."""
+        ...
+
+    def room(self) -> int:
+        """Bytes that can be had."""
         ...
 
     def wait(self) -> None:

@@ -86,6 +86,18 @@ class Schedule:
         launch("label_pixels", self.spread, 256)
         launch("label_totals", 1, 256, self.spread)
 
+    def start(self) -> None:
+        """Depth to start from, or none, to surface; counts what cannot be used."""
+        self.queue.launch("start_from", self.spread, 256)
+        self.queue.launch("start_totals", 1, 256, self.spread)
+
+    def median(self, place: int) -> None:
+        """Median of the surface, into a place."""
+        self.queue.launch("median_begin", 1, 256)
+        for byte in range(8):
+            self.queue.launch("median_count", self.spread, 256, byte)
+            self.queue.launch("median_pick", 1, 512, byte, place)
+
     def weigh(self) -> None:
         """Law at x to conductances, residual, energy."""
         self.queue.launch("weigh", self.weighed, 256)
@@ -121,9 +133,9 @@ class Schedule:
         launch("scan_totals", 1, 1024, size.depth)
         launch("start_tiles", _blocks(tiles, 256), 256, size.depth)
 
-    def cycles(self, count: int) -> None:
-        """Steps of conjugate gradients, an even number: their vectors change places."""
-        for number in range(count):
+    def cycles(self, count: int, done: int = 0) -> None:
+        """Steps of conjugate gradients after so many done: their vectors change places."""
+        for number in range(done, done + count):
             self._cycle(number % 2)
 
     def _cycle(self, parity: int) -> None:
@@ -134,9 +146,7 @@ class Schedule:
             nodes = _blocks(1.2 * size.tiles, 128)
             launch("level_down", nodes, 128, size.depth)
             launch("level_residual", nodes, 128, size.depth)
-            launch(
-                "level_restrict", _blocks(1.2 * size.tiles / 9, 4, 4 * MOST_BLOCKS), 128, size.depth
-            )
+            launch("level_restrict", _blocks(1.2 * size.tiles / 9, 16), 128, size.depth)
         launch("tail", 1, 1024)
         for size in reversed(above):
             nodes = _blocks(1.2 * size.tiles, 128)

@@ -161,16 +161,17 @@ DEVICE void set_count(const Grid& g, int l, int count) {
   if (l == 1) g.s->irregular = 0;
 }
 
-// Sums of tiles first .. end - 1 by one block, which returns their total.
+// Sums of tiles first .. end - 1 by one block, which returns their total; a thread has several.
 DEVICE int scan_tiles(const Level& L, int first, int end) {
-  int run = 0;
-  for (int t0 = first; t0 < end; t0 += THREADS) {
-    int t = t0 + THREAD, sum;
-    int before = block_scan(t < end ? L.tile_count[t] : 0, sum);
-    if (t < end) L.tile_start[t] = run + before;
-    run += sum;
+  int each = (end - first + THREADS - 1) / THREADS, sum = 0, total;
+  int from = first + THREAD * each, to = from + each < end ? from + each : end;
+  for (int t = from; t < to; t++) sum += L.tile_count[t];
+  int run = block_scan(sum, total);
+  for (int t = from; t < to; t++) {
+    L.tile_start[t] = run;
+    run += L.tile_count[t];
   }
-  return run;
+  return total;
 }
 
 DEVICE void scan_level(const Grid& g, int l) {

@@ -266,15 +266,22 @@ DEVICE void smooth_down(const Grid& g, const Level& L, int i) {
   L.x[i] = d + next;
 }
 DEVICE void residual_down(const Level& L, int i) { L.r[i] -= row_flow(L, L.e, i); }
-DEVICE void restrict_to(const Grid& g, const Level& L, const Level& M, int node) {  // a warp
-  i64 at = (i64)node * M.from_width;
-  int n = M.from_length[node];
-  float sum = 0.f;
-  EACH_LANE(k, n) sum += M.from_share[at + k] * FRESH(&L.r[M.from[at + k]]);
-  sum = warp_sum(sum);
-  if (LANE == 0) {
-    M.b[node] = sum;
-    M.d[node] = g.first * M.inverse[node] * sum;
+// Restriction to nodes first, first + stride ..., a group of lanes each; all lanes of a warp call it.
+DEVICE void restrict_to(const Grid& g, const Level& L, const Level& M, int first, int stride) {
+  int count = *M.count, lane = LANE % GROUP;
+  for (int node0 = first; node0 < count; node0 += stride) {
+    int node = node0 + LANE / GROUP;
+    float sum = 0.f;
+    if (node < count) {
+      i64 at = (i64)node * M.from_width;
+      int n = M.from_length[node];
+      for (int k = lane; k < n; k += GROUP) sum += M.from_share[at + k] * FRESH(&L.r[M.from[at + k]]);
+    }
+    sum = group_sum(sum);
+    if (node < count && lane == 0) {
+      M.b[node] = sum;
+      M.d[node] = g.first * M.inverse[node] * sum;
+    }
   }
 }
 DEVICE void interpolate_to(const Level& L, const Level& M, int i) {
@@ -310,9 +317,8 @@ ROWS_OF(level_up, smooth_up(g, L, (int)i))
 ROWS_OF(level_last, smooth_last(g, L, (int)i))
 KERNEL(level_restrict, 128) {
   if (g.s->done) return;
-  const Level& M = g.level[a + 1];
-  for (int node = BLOCK * WARPS + WARP; node < *M.count; node += BLOCKS * WARPS)
-    restrict_to(g, g.level[a], M, node);
+  const int each = LANES / GROUP;
+  restrict_to(g, g.level[a], g.level[a + 1], (BLOCK * WARPS + WARP) * each, BLOCKS * WARPS * each);
 }
 
 // Whether the residual of `down` is small enough; if not, all levels from the tail on, by one block.
@@ -336,7 +342,7 @@ KERNEL(tail, 1024) {
     SYNC();
     EACH(i, n) residual_down(L, i);
     SYNC();
-    for (int node = WARP; node < *M.count; node += WARPS) restrict_to(g, L, M, node);
+    restrict_to(g, L, M, WARP * (LANES / GROUP), WARPS * (LANES / GROUP));
     SYNC();
   }
   const Level& C = g.level[last];

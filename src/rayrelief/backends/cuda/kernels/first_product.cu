@@ -158,9 +158,12 @@ KERNEL(first_product_irregular, 128) {
     }
     SYNC_WARP();
     int candidates = 0;
-    for (int k = 0; k < 9; k++)
-      for (int n = 0; n < nodes[w][k]; n++, candidates++)
-        if (LANE == 0 && candidates < CANDIDATES) candidate[w][candidates] = k + 9 * n;
+    UNROLL for (int k = 0; k < 9; k++) candidates += nodes[w][k];
+    EACH_LANE(k, 9) {
+      int at = 0;
+      for (int before = 0; before < k; before++) at += nodes[w][before];
+      for (int n = 0; n < nodes[w][k] && at + n < CANDIDATES; n++) candidate[w][at + n] = k + 9 * n;
+    }
     if (candidates > CANDIDATES) candidates = CANDIDATES;
     SYNC_WARP();
     for (int n = 0; n < nodes[w][4] && start[w][4] + n < L.room; n++) {

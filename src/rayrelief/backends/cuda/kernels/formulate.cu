@@ -129,10 +129,30 @@ KERNEL(label_totals, 256) {  // of a blocks
   if (THREAD == 0) g.s->components = (int)total[0];
 }
 
-// Depth of the surface, each component shifted by its own constant; NaN outside.
-KERNEL(depth_of, 256) {
+// The surface of a depth to start from, or 0; counts pixels whose depth cannot be used.
+KERNEL(start_from, 256) {
+  double bad[1] = {0};
   EVERYWHERE(i, pixels(g)) {
-    double shift = g.shift[g.s->components == 1 ? 0 : g.part[i]], x = g.x[i] + shift;
+    bool inside = g.start && g.component[i] >= 0;
+    double depth = inside ? g.start[source_of(g, i)] : 1.;
+    bool usable = fabs(depth) < 1e300 && (depth > 0. || !g.logarithmic);
+    bad[0] += !usable;
+    g.x[i] = !inside || !usable ? 0. : g.logarithmic ? log(depth) : depth;
+  }
+  put_partial<1>(g, bad, SUM_MEASURE);
+}
+KERNEL(start_totals, 256) {  // of a blocks
+  double total[1];
+  totals<1>(g, SUM_MEASURE, a, total);
+  if (THREAD == 0) g.s->without_start = (int)total[0];
+}
+
+// Depth of the surface, each component with its own constant; NaN outside.
+KERNEL(depth_of, 256) {
+  bool one = g.s->components == 1;
+  double whole = g.median[0] - g.median[1];
+  EVERYWHERE(i, pixels(g)) {
+    double x = g.x[i] + (one ? whole : g.shift[g.part[i]]);
     g.depth[source_of(g, i)] = g.component[i] < 0 ? NAN : g.logarithmic ? exp(x) : x;
   }
 }

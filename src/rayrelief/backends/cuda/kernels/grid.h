@@ -9,8 +9,10 @@ enum { SUM_RR, SUM_RZ, SUM_PQ = 7, SUM_WEIGH = 9, SUM_MEASURE = 13 };
 struct Scalars {
   double energy, rr, bb, flux, limit;  // squared: residual, right-hand side, residual to reach
   double measured[4];
+  u64 prefix[2];
+  int rank[2];
   int done, cycles, last, irregular;
-  int nodes, components, facing_away, without_normal, without_ray, pad;
+  int nodes, components, facing_away, without_normal, without_ray, without_start;
   int edges[LEVELS];
 };
 
@@ -44,9 +46,9 @@ struct Grid {
   double *segment_sum, *component_mean;
   const float* normals;
   const u8* mask;
-  const double *rays, *shift;
-  int *component, *part;
-  double *depth, pinhole[4];
+  const double *rays, *start, *shift;
+  int *component, *part, *bins;
+  double *depth, *median, pinhole[4];
   int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
   int stride, parts, direction_parts, tiles, spread, segments, jumps;
   int source_width, source_x, source_y;

@@ -227,6 +227,7 @@ DEVICE void interpolate_rows(const Grid& g, int l, int first, int stride) {
 
 // Rows of the next level, a warp each: the flux that the basis function of a node causes at all
 // nodes around it; a lane adds up what one other coarse node gets. Room for so many nodes around.
+#define AT_ONCE 4  // nodes whose shares are fetched at once
 struct Around { float *own, *flux; int *where, room; };
 DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Around& space) {
   float *own = space.own, *flux = space.flux;
@@ -283,12 +284,20 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
     for (int k0 = 0; k0 < others.n; k0 += LANES) {
       int k = k0 + LANE, other = k < others.n ? others.node(k) : node;
       float v = 0.f;
-      for (int q = 0; q < flowing; q++) {
-        float f = flux[q];
-        int i = where[q];
-        UNROLL for (int m = 0; m < INTERPOLATED; m++) {
-          float share = L.share[(i64)m * L.room + i];
-          if (L.to[(i64)m * L.room + i] == other) v += f * share;
+      for (int q0 = 0; q0 < flowing; q0 += AT_ONCE) {
+        int to[AT_ONCE][INTERPOLATED];
+        float share[AT_ONCE][INTERPOLATED];
+        UNROLL for (int u = 0; u < AT_ONCE; u++) {
+          int i = where[q0 + u < flowing ? q0 + u : q0];
+          UNROLL for (int m = 0; m < INTERPOLATED; m++) {
+            to[u][m] = L.to[(i64)m * L.room + i];
+            share[u][m] = L.share[(i64)m * L.room + i];
+          }
+        }
+        UNROLL for (int u = 0; u < AT_ONCE; u++) {
+          float f = q0 + u < flowing ? flux[q0 + u] : 0.f;
+          UNROLL for (int m = 0; m < INTERPOLATED; m++)
+            if (to[u][m] == other) v += f * share[u][m];
         }
       }
       bool entry = v != 0.f && other != node;

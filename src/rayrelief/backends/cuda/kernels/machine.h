@@ -3,6 +3,7 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef long long i64;
+typedef unsigned long long u64;
 
 #ifdef HOST
 #include <cmath>
@@ -18,6 +19,7 @@ static int BLOCK, BLOCKS;
 #define THREADS 1
 #define LANE 0
 #define LANES 1
+#define GROUP 1  // lanes that add up a short list
 #define WARP 0
 #define WARPS 1
 #define WARPS_OF(threads) 1
@@ -31,12 +33,14 @@ static int BLOCK, BLOCKS;
 #define FRESH(address) (*(address))
 DEVICE bool warp_any(bool flag) { return flag; }
 DEVICE float warp_sum(float v) { return v; }
+DEVICE float group_sum(float v) { return v; }
 DEVICE float warp_max(float v) { return v; }
 DEVICE int warp_max(int v) { return v; }
 DEVICE double warp_sum(double v) { return v; }
 DEVICE double warp_max(double v) { return v; }
 DEVICE int place(bool flag, int& count) { return flag ? count++ : count; }
 DEVICE int take_one(int* counter) { return (*counter)++; }
+DEVICE void add_to(int* counter, int value) { *counter += value; }
 DEVICE int lower(int* value, int other) {
   int old = *value;
   if (other < old) *value = other;
@@ -56,6 +60,7 @@ DEVICE int lower(int* value, int other) {
 #define BLOCKS ((int)gridDim.x)
 #define LANE ((int)(threadIdx.x & 31))
 #define LANES 32
+#define GROUP 8  // lanes that add up a short list
 #define WARP ((int)(threadIdx.x >> 5))
 #define WARPS ((int)(blockDim.x >> 5))
 #define WARPS_OF(threads) ((threads) / 32)
@@ -74,6 +79,10 @@ template <class T> DEVICE T warp_sum(T v) {
   for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(ALL_LANES, v, o);
   return v;
 }
+DEVICE float group_sum(float v) {
+  for (int o = GROUP / 2; o; o >>= 1) v += __shfl_xor_sync(ALL_LANES, v, o);
+  return v;
+}
 template <class T> DEVICE T warp_max(T v) {
   for (int o = 16; o; o >>= 1) {
     T other = __shfl_xor_sync(ALL_LANES, v, o);
@@ -89,6 +98,7 @@ DEVICE int place(bool flag, int& count) {
   return at;
 }
 DEVICE int take_one(int* counter) { return atomicAdd(counter, 1); }
+DEVICE void add_to(int* counter, int value) { atomicAdd(counter, value); }
 DEVICE int lower(int* value, int other) { return atomicMin(value, other); }
 #endif
 

@@ -1,0 +1,58 @@
+// Median of the surface, eight bits at a time: how many pixels have each next byte, among those
+// that share the bytes found so far. Whole numbers are counted, so the order does not matter; the
+// two middle ones are looked for at once.
+#define BYTES 256
+
+// Numbers whose order is that of the values.
+DEVICE u64 ordered_bits(double value) {
+  union { double value; u64 bits; } both = {value};
+  return both.bits >> 63 ? ~both.bits : both.bits | 1ull << 63;
+}
+DEVICE double from_ordered(u64 bits) {
+  union { u64 bits; double value; } both = {bits >> 63 ? bits & ~(1ull << 63) : ~bits};
+  return both.value;
+}
+
+KERNEL(median_begin, 256) {
+  EACH(k, 2 * BYTES) g.bins[k] = 0;
+  if (THREAD == 0)
+    for (int middle = 0; middle < 2; middle++) {
+      g.s->prefix[middle] = 0;
+      g.s->rank[middle] = (g.s->nodes - 1 + middle) / 2;
+    }
+}
+
+KERNEL(median_count, 256) {  // byte a
+  SHARED int bins[2 * BYTES];
+  EACH(k, 2 * BYTES) bins[k] = 0;
+  SYNC();
+  int shift = 56 - 8 * a;
+  u64 prefix[2] = {g.s->prefix[0], g.s->prefix[1]};
+  EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
+    u64 bits = ordered_bits(g.x[i]);
+    for (int middle = 0; middle < 2; middle++)
+      if (a == 0 || bits >> (shift + 8) == prefix[middle])
+        add_to(&bins[middle * BYTES + (int)(bits >> shift & 255)], 1);
+  }
+  SYNC();
+  EACH(k, 2 * BYTES) if (bins[k]) add_to(&g.bins[k], bins[k]);
+}
+
+KERNEL(median_pick, 512) {  // byte a; the last one gives the median, into place b
+  SHARED int bins[2 * BYTES];
+  EACH(k, 2 * BYTES) {
+    bins[k] = g.bins[k];
+    g.bins[k] = 0;
+  }
+  SYNC();
+  EACH(middle, 2) {
+    int rank = g.s->rank[middle], byte = 0;
+    for (; byte < BYTES - 1 && rank >= bins[middle * BYTES + byte]; byte++)
+      rank -= bins[middle * BYTES + byte];
+    g.s->rank[middle] = rank;
+    g.s->prefix[middle] = g.s->prefix[middle] << 8 | (u64)byte;
+  }
+  SYNC();
+  if (a == 7 && THREAD == 0)
+    g.median[b] = (from_ordered(g.s->prefix[0]) + from_ordered(g.s->prefix[1])) / 2;
+}
