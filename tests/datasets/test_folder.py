@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -298,7 +299,7 @@ def test_diligent_bear(data_root):
 
 
 def test_the_mask_beside_a_map_is_used_if_it_has_its_size(folder):
-    how = {"convention": "opengl", "camera": CAMERA}
+    how: Any = {"convention": "opengl", "camera": CAMERA}
     scene = read_scene(folder / "normal_map.png", **how)
     np.testing.assert_array_equal(scene.mask, MASK)
     assert any("beside the map" in note for note in scene.notes)
