@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from rayrelief.cli.app import app
+from rayrelief.cli.signals import Handled
 from rayrelief.synthetic.gallery import sphere
 from reference.layout import write_layout
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-LOADING = 0.3  # seconds until Python has handed over: before, no signal is ours to handle
 TRACES = ("Traceback", "Exception ignored")
 
 
@@ -25,39 +26,72 @@ def kills(count: int, seed: int, folder: Path) -> Iterator[str]:
     """Kill so many runs, every other one in a folder that holds results; tells what is wrong."""
     random = Random(seed)
     scene = write_layout(folder / "scene", sphere(40, 48))
+    quiet = contextlib.redirect_stdout(None), contextlib.redirect_stderr(None)
+    with quiet[0], quiet[1], contextlib.suppress(SystemExit):
+        app(_arguments(scene, folder / "first", "1.5"))  # loads all that the forks then have
     began = time.monotonic()
-    _command(scene, folder / "first", "1.5").communicate()
+    _wait(_start(scene, folder / "first", "1.5"))
     whole = time.monotonic() - began
     for number in range(count):
         out = folder / f"out{number}"
         if number // len(SIGNALS) % 2:
             shutil.copytree(folder / "first", out)
         kind = SIGNALS[number % len(SIGNALS)]
-        after = random.uniform(LOADING, whole)
-        process = _command(scene, out, "2.5")
+        after = random.uniform(0, whole)
+        process = _start(scene, out, "2.5")
         time.sleep(after)
-        process.send_signal(kind)
-        _, said = process.communicate()
-        for problem in _problems(out, kind, process.returncode, said):
+        os.kill(process, kind)
+        code, said = _wait(process), _messages(out).read_text()
+        for problem in _problems(out, kind, code, said):
             yield f"kill {number}, {kind.name} after {after:.2f} s: {problem}"
         if kind is signal.SIGKILL:
-            _command(scene, out, "2.5").communicate()
+            _wait(_start(scene, out, "2.5"))
             left = [path.name for path in out.iterdir() if path.name.startswith(".")]
             if left or not _is_of_one_run(out):
                 yield f"kill {number}, {kind.name} after {after:.2f} s: {left} after the next run"
         shutil.rmtree(out, ignore_errors=True)
 
 
-def _command(scene: Path, out: Path, sharpness: str) -> subprocess.Popen[str]:
-    code = "from rayrelief.cli import main; main()"
-    arguments = ["integrate", str(scene), "-o", str(out), "--threads", "1"]
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments, "--sharpness", sharpness],
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def _start(scene: Path, out: Path, sharpness: str) -> int:
+    """Run the command in a forked process, which has everything loaded; returns its number.
+
+    It is ready for signals when this returns.
+    """
+    ready, tell = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(tell)
+        os.read(ready, 1)
+        os.close(ready)
+        return process
+    code = 1
+    try:
+        for number in (1, 2):
+            os.dup2(os.open(_messages(out), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        with Handled():
+            os.write(tell, b".")
+            app(_arguments(scene, out, sharpness))
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _arguments(scene: Path, out: Path, sharpness: str) -> list[str]:
+    where = ["integrate", str(scene), "-o", str(out)]
+    return [*where, "--threads", "1", "--sharpness", sharpness]
+
+
+def _wait(process: int) -> int:
+    """Exit code of a process, negative for the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _messages(out: Path) -> Path:
+    return out.with_suffix(".txt")
 
 
 def _problems(out: Path, kind: signal.Signals, code: int, said: str) -> Iterator[str]:
