@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from rayrelief.conventions import from_opencv
@@ -93,7 +96,7 @@ def test_colours_of_a_background_are_outside(tmp_path, background, suffix):
 @pytest.mark.parametrize("shape", ["1,3,H,W", "1,H,W,3", "3,H,W", "float16"])
 def test_layouts_of_arrays(tmp_path, shape):
     vectors = np.nan_to_num(NORMALS)
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "1,3,H,W": np.moveaxis(vectors, -1, 0)[None],
         "1,H,W,3": vectors[None],
         "3,H,W": np.moveaxis(vectors, -1, 0),
@@ -109,6 +112,7 @@ def test_a_fourth_channel_of_floats_is_a_confidence(tmp_path):
     np.save(tmp_path / "n.npy", np.moveaxis(both, -1, 0)[None])
     file = read_normals(tmp_path / "n.npy")
     assert file.mask is None
+    assert file.confidence is not None
     np.testing.assert_allclose(file.confidence, kappa / 20)
     both[..., 3] = INSIDE
     np.save(tmp_path / "n.npy", both)
