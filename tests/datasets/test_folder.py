@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -299,12 +298,11 @@ def test_diligent_bear(data_root):
 
 
 def test_the_mask_beside_a_map_is_used_if_it_has_its_size(folder):
-    how: Any = {"convention": "opengl", "camera": CAMERA}
-    scene = read_scene(folder / "normal_map.png", **how)
+    scene = read_scene(folder / "normal_map.png", convention="opengl", camera=CAMERA)
     np.testing.assert_array_equal(scene.mask, MASK)
     assert any("beside the map" in note for note in scene.notes)
     write_png(folder / "mask.png", np.full((HEIGHT, WIDTH + 1), 255, np.uint8))
-    scene = read_scene(folder / "normal_map.png", **how)
+    scene = read_scene(folder / "normal_map.png", convention="opengl", camera=CAMERA)
     assert scene.mask.all()
     assert any("another size" in note for note in scene.notes)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from rayrelief.conventions import from_opencv
@@ -96,7 +97,7 @@ def test_colours_of_a_background_are_outside(tmp_path, background, suffix):
 @pytest.mark.parametrize("shape", ["1,3,H,W", "1,H,W,3", "3,H,W", "float16"])
 def test_layouts_of_arrays(tmp_path, shape):
     vectors = np.nan_to_num(NORMALS)
-    arrays: dict[str, Any] = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "1,3,H,W": np.moveaxis(vectors, -1, 0)[None],
         "1,H,W,3": vectors[None],
         "3,H,W": np.moveaxis(vectors, -1, 0),

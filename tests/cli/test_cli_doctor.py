@@ -1,0 +1,86 @@
+"""rayrelief doctor and --convention auto: what is found out, and what is asked instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rayrelief.conventions import from_opencv
+from rayrelief.io.images import write_png
+from rayrelief.synthetic import GALLERY
+
+HEIGHT, WIDTH = 96, 128
+
+
+def save(path, name, axes, bits=16):
+    """Map of a built-in scene as an image, black outside; and its scene."""
+    scene = GALLERY[name](HEIGHT, WIDTH)
+    colours = (from_opencv(scene.normals, axes) + 1) / 2
+    top = 2**bits - 1
+    values = np.rint(np.where(scene.mask[..., None], np.nan_to_num(colours) * top, 0))
+    write_png(path, values.astype(np.uint16 if bits == 16 else np.uint8))
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("axes", "name"), [("RUB", "opengl"), ("LUB", "dsine"), ("RDB", "directx"), ("BUR", "BUR")]
+)
+def test_doctor_names_the_convention(run, tmp_path, axes, name):
+    scene = save(tmp_path / "n.png", "tori", axes)
+    found = run("doctor", tmp_path / "n.png", "--json").json()
+    assert found["convention"] == name
+    assert found["candidates"] == [name]
+    assert found["tilt_degrees"] == 0
+    focal = found["focal_length"]
+    assert focal["shortest"] < scene.camera.fx < focal["longest"]
+    assert f"--convention {name}" in found["command"]
+    text = run("doctor", tmp_path / "n.png").out
+    assert f"axes of '{name}'" in text
+    assert found["command"] in text
+
+
+def test_doctor_does_not_guess(run, tmp_path):
+    save(tmp_path / "n.png", "plane", "RUB")
+    found = run("doctor", tmp_path / "n.png", "--json").json()
+    assert found["convention"] is None
+    assert {"opengl", "dsine", "directx"} <= {*found["candidates"]}
+    assert found["focal_length"] is None
+    assert "cannot tell" in run("doctor", tmp_path / "n.png").out
+
+
+def test_auto_reads_the_map_in_the_axes_that_it_finds(run, tmp_path, out):
+    scene = save(tmp_path / "n.png", "tori", "RDB")
+    camera = ("--fov", 50, "--json", "--dry-run", "--threads", 1)
+    ended = run("integrate", tmp_path / "n.png", "-o", out, "--convention", "auto", *camera)
+    assert ended.code == 0
+    assert any("axes of 'directx'" in note for note in ended.json()["input"]["notes"])
+    assert ended.json()["inside"] == int(scene.mask.sum())
+
+
+def test_auto_asks_where_the_map_does_not_tell(run, tmp_path, out):
+    save(tmp_path / "n.png", "plane", "RUB")
+    line = run(
+        "integrate", tmp_path / "n.png", "-o", out, "--convention", "auto", "--fov", 50
+    ).error()
+    assert "cannot tell" in line
+    assert "--convention opengl" in line
+
+
+def test_a_wrong_convention_is_refused_until_confirmed(run, tmp_path, out):
+    save(tmp_path / "n.png", "tori", "RUB")
+    command = ("integrate", tmp_path / "n.png", "-o", out, "--fov", 50, "--threads", 1, "--dry-run")
+    assert "--convention opengl" in run(*command, "--convention", "DSINE").error()
+    assert run(*command, "--convention", "dsine", "--no-convention-check").code == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--convention", "unreal"),
+        ("--focal", "50mm"),
+        ("--focal", "3700", "--sensor", "36mm"),
+        ("--focal", "3700", "--fov", "50"),
+    ],
+)
+def test_wrong_usage(run, sphere, out, options):
+    assert run("integrate", sphere, "-o", out, *options).code == 2
