@@ -152,7 +152,7 @@ def video(scene: rayrelief.Scene, card: str) -> Table:
     frames = [_turned(normals, frame) for frame in range(FRAMES)]
     height, width = scene.mask.shape
     cold = Integrator(scene.camera, height, width)
-    fast = rayrelief.RayPlane(max_iterations=FRAME_ITERATIONS)
+    fast = rayrelief.RayPlane(max_iterations=FRAME_ITERATIONS, tolerance=None)
     warm = Integrator(scene.camera, height, width, fast)
     depth = cold(frames[0], mask=mask).depth
     warm(frames[0], mask=mask, start=depth)

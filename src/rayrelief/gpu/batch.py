@@ -14,7 +14,7 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.view import View
 from rayrelief.checks import require
 from rayrelief.gpu.integrator import Integrator, Recipe, Surface
-from rayrelief.gpu.source import Source, rays_of
+from rayrelief.gpu.source import Source, in_kind, rays_of
 
 APART = 1  # columns and rows between maps: what is not connected does not mix
 
@@ -86,7 +86,8 @@ class BatchIntegrator(Integrator):
         inside = self._spread(xp.zeros, mask, (), np.bool_)
         begun = self._spread(xp.ones, start, (), np.float64)
         whole = self(canvas, mask=inside, start=begun)
-        depths = [whole.depth[self._place(number)] for number in range(self._count)]
+        depth = in_kind(normals, whole.depth)
+        depths = [depth[self._place(number)] for number in range(self._count)]
         rest = whole.depth_kind, whole.status, whole.history, whole.components
         return [Surface(depth, *rest) for depth in depths]
 

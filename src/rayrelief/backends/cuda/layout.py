@@ -94,7 +94,7 @@ class LevelSize:
     def room(self) -> int:
         """Nodes."""
         tiles = self.tiles
-        nodes = 1.6 * tiles if tiles > 100_000 else max((6 if tiles < 20_000 else 3) * tiles, 1024)
+        nodes = 1.45 * tiles if tiles > 100_000 else max((6 if tiles < 20_000 else 3) * tiles, 1024)
         return -(-int(nodes) // 32) * 32
 
     @property

@@ -120,7 +120,8 @@ class Schedule:
             self._number_tiles(below)
             launch("number", nodes, 128, size.depth)
             launch("rows", nodes, 128, size.depth)
-            launch("product", _blocks(1.3 * below.tiles, 4, 4 * MOST_BLOCKS), 128, size.depth)
+            product = "product_fine" if size.depth <= 2 else "product"
+            launch(product, _blocks(1.3 * below.tiles, 4, 4 * MOST_BLOCKS), 128, size.depth)
         launch("set_up_last", 1, 256)
         launch("invert_last", 1, 512)
 

@@ -227,7 +227,7 @@ DEVICE void interpolate_rows(const Grid& g, int l, int first, int stride) {
 
 // Rows of the next level, a warp each: the flux that the basis function of a node causes at all
 // nodes around it; a lane adds up what one other coarse node gets. Room for so many nodes around.
-#define AT_ONCE 4  // nodes whose shares are fetched at once
+#define AT_ONCE 2  // nodes whose shares are fetched at once
 struct Around { float *own, *flux; int *where, room; };
 DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Around& space) {
   float *own = space.own, *flux = space.flux;
@@ -327,8 +327,11 @@ KERNEL(find, 128) {
   SHARED int label[WARPS_OF(128)][1024];
   find_aggregates(g, a, BLOCK * WARPS + WARP, BLOCKS * WARPS, label[WARP], 1024);
 }
-KERNEL(product, 128) {
-  SHARED float own[WARPS_OF(128)][1000], flux[WARPS_OF(128)][1000];
-  SHARED int where[WARPS_OF(128)][1000];
-  coarse_product(g, a, BLOCK * WARPS + WARP, BLOCKS * WARPS, {own[WARP], flux[WARP], where[WARP], 1000});
+// Fine levels have few nodes around, and many products at once; coarse ones the other way round.
+template <int ROOM> DEVICE void product_with_room(const Grid& g, int l) {
+  SHARED float own[WARPS_OF(128)][ROOM], flux[WARPS_OF(128)][ROOM];
+  SHARED int where[WARPS_OF(128)][ROOM];
+  coarse_product(g, l, BLOCK * WARPS + WARP, BLOCKS * WARPS, {own[WARP], flux[WARP], where[WARP], ROOM});
 }
+KERNEL(product, 128) { product_with_room<1000>(g, a); }
+CROWDED_KERNEL(product_fine, 128, 8) { product_with_room<256>(g, a); }

@@ -11,6 +11,7 @@ using std::fmaxf;
 using std::fminf;
 static int BLOCK, BLOCKS;
 #define KERNEL(name, threads) extern "C" void name(const Grid& g, int a, int b)
+#define CROWDED_KERNEL(name, threads, blocks) KERNEL(name, threads)
 #define DEVICE static inline
 #define SHARED static
 #define DEVICE_MEMBER inline
@@ -49,6 +50,10 @@ DEVICE int lower(int* value, int other) {
 #else
 #define KERNEL(name, threads) \
   extern "C" __global__ void __launch_bounds__(threads) \
+  name(const __grid_constant__ Grid g, const int a, const int b)
+// With so few registers that so many blocks run on a multiprocessor at once.
+#define CROWDED_KERNEL(name, threads, blocks) \
+  extern "C" __global__ void __launch_bounds__(threads, blocks) \
   name(const __grid_constant__ Grid g, const int a, const int b)
 #define DEVICE __device__ __forceinline__
 #define SHARED __shared__
