@@ -113,7 +113,7 @@ def test_noise_of_a_dense_depth_does_not_reach_the_surface():
 def test_errors_that_pixels_share_are_counted_once(side, low, high):
     blocks = np.random.default_rng(0).normal(size=(160 // side, 192 // side))
     graph = pixel_graph(np.ones((160, 192), dtype=bool))
-    errors = graph.gather(np.kron(blocks, np.ones((side, side))))
+    errors = graph.gather(np.kron(blocks, np.ones((side, side))).astype(np.float64))
     assert low <= _extent(graph, np.arange(graph.size), errors, 1.0) < high
 
 
