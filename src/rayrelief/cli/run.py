@@ -68,6 +68,7 @@ def run_and_write(
     _say_what_is_left(out, written)
     report = build_report(scene, result, seconds, errors, [path.name for path in written])
     report |= {"unit": surface.unit, "surface": surface.lines(result)}
+    report["prior"] = None if result.prior is None else result.prior.numbers()
     _write_text(out / REPORT, to_json(report))
     if as_json:
         typer.echo(to_json(report | {"files": [str(p) for p in written]}))
