@@ -12,12 +12,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import rayrelief
 from benchmarks.accuracy.inputs import PERTURBATIONS, Noise
 from benchmarks.diligent import object_names, read_maps, truth
 from benchmarks.report import Check, Report, Row, Table, columns, exit_code, progress
 from benchmarks.speed.environment import environment
+from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.methods import Method
 
@@ -33,14 +35,19 @@ SEEDS = range(5)
 MOST, WITHIN = 1.3, 0.02  # the largest error: times the median, or so many mm above it
 
 
-def made(scene: rayrelief.Scene, method: Method) -> float:
-    """MADE in mm after the median scale."""
+def surface(
+    scene: rayrelief.Scene, method: Method, prior: rayrelief.DepthPrior | None = None
+) -> FloatArray:
+    """Depth (H, W) of a scene, however the run ended."""
+    how: dict[str, Any] = {"mask": scene.mask, "method": method, "on_failure": "return"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rayrelief.IntegrationWarning)  # noise turns normals away
-        result = rayrelief.integrate(
-            scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
-        )
-    return depth_errors(result.depth, truth(scene), "scale").made
+        return rayrelief.integrate(scene.normals, scene.camera, prior=prior, **how).depth
+
+
+def made(scene: rayrelief.Scene, method: Method) -> float:
+    """MADE in mm after the median scale."""
+    return depth_errors(surface(scene, method), truth(scene), "scale").made
 
 
 def steady(maps: Sequence[rayrelief.Scene]) -> Table:

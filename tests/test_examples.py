@@ -33,6 +33,7 @@ FILES = {
         "rotations_raw.png",
         "rotations_repaired.png",
     },
+    "05_known_depth": {"fused.ply", "fusion.png"},
 }
 # Tests share the cores: threads that wait for one another would take minutes.
 ENVIRONMENT = {**os.environ, "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -44,6 +44,18 @@ def test_the_seam_of_a_texture_is_as_good_as_the_rest(method, stored):
     assert steps_off(open_ended.depth / 0.5, true)[0] > 2 * across
 
 
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_a_tilt_does_not_end_up_in_the_seam(method):
+    true, normals = texture(48, 64)
+    tilted = normals / -normals[..., 2:] + (0.1, -0.05, 0.0)
+    tilted /= np.linalg.norm(tilted, axis=-1, keepdims=True)
+    result = integrate(tilted, Orthographic(), periodic=BOTH, method=method)
+    across, elsewhere = steps_off(result.depth, true)
+    assert across < 1.3 * elsewhere < 0.03
+    (note,) = (note for note in result.status.notes if "tilt" in note)
+    assert "6.4 degrees" in note  # atan of the length of (0.1, 0.05)
+
+
 def test_a_texture_looks_the_same_wherever_it_is_cut():
     _, normals = texture(24, 32)
     shift = (7, 11)

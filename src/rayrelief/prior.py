@@ -123,13 +123,20 @@ class PriorFit:
         heeded = np.isfinite(self.residual) & ~self.outvoted
         return float(np.median(np.abs(self.residual[heeded]))) if heeded.any() else float("nan")
 
+    def numbers(self) -> dict[str, float]:
+        """All of it in a few numbers."""
+        return {
+            "known": int(np.count_nonzero(np.isfinite(self.residual))),
+            "median_residual": self.median_residual,
+            "outvoted": int(np.count_nonzero(self.outvoted)),
+            "sigma": self.sigma,
+        }
+
     def __str__(self) -> str:
-        known = int(np.count_nonzero(np.isfinite(self.residual)))
-        outvoted = int(np.count_nonzero(self.outvoted))
-        return (
-            f"{known:,} known depths, median residual {self.median_residual:.3g}, "
-            f"{outvoted:,} outvoted"
+        found = (
+            "{known:,} known depths, median residual {median_residual:.3g}, {outvoted:,} outvoted"
         )
+        return found.format(**self.numbers())
 
 
 def _finite(depth: FloatArray) -> int:

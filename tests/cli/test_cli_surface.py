@@ -28,6 +28,7 @@ def test_known_depths_of_a_file(run, plane, out, true, tmp_path, read_report):
     assert ended.code == 0
     assert_allclose(np.load(out / "depth.npy"), true, rtol=2e-3)
     assert "known depths" in "".join(read_report(out)["status"]["notes"])
+    assert read_report(out)["prior"]["known"] == np.count_nonzero(np.isfinite(coarse))
 
 
 def test_distances_along_the_rays_become_z(run, plane, out, true, tmp_path):

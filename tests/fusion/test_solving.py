@@ -12,6 +12,8 @@ import rayrelief
 from rayrelief import BiNI, DepthPrior, Ordered, RayPlane, Smooth, integrate
 from rayrelief.cameras import Orthographic
 from rayrelief.errors import InputError
+from rayrelief.fusion.solving import _extent
+from rayrelief.graph import pixel_graph
 from rayrelief.methods import Support
 from rayrelief.prior import PriorFit
 from rayrelief.synthetic.gallery import overlapping_spheres, plane, sphere, tori
@@ -105,6 +107,14 @@ def test_noise_of_a_dense_depth_does_not_reach_the_surface():
     result = integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(noisy))
     assert error(result, scene) < 0.001
     assert 0.009 < fit_of(result).sigma / np.nanmedian(true_depth(scene)) < 0.011
+
+
+@pytest.mark.parametrize(("side", "low", "high"), [(1, 1.0, 1.5), (8, 40, 100)])
+def test_errors_that_pixels_share_are_counted_once(side, low, high):
+    blocks = np.random.default_rng(0).normal(size=(160 // side, 192 // side))
+    graph = pixel_graph(np.ones((160, 192), dtype=bool))
+    errors = graph.gather(np.kron(blocks, np.ones((side, side))).astype(np.float64))
+    assert low <= _extent(graph, np.arange(graph.size), errors, 1.0) < high
 
 
 def test_the_smaller_sigma_the_closer_to_the_known_depths():

@@ -185,6 +185,7 @@ def test_a_part_that_was_moved_away_comes_back():
     truth = np.log(graph.gather(scene.depth))
     parts = (graph.pixels % 60 < 20).astype(np.int32)
     x = truth + 30.0 / equations.gamma.max() * (parts == 1)  # 30 pixels
+    assert move_parts(equations, x, parts, held=parts == 1) == 0
     assert move_parts(equations, x, parts) >= 1
     np.testing.assert_allclose(x, truth, atol=1e-6)
     assert move_parts(equations, x, parts) == 0

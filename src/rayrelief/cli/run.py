@@ -87,6 +87,7 @@ def run_and_write(
         _say_what_is_left(out, written)
         report = build_report(scene, result, seconds, errors, [path.name for path in written])
         report["mesh"] = None if mesh is None else describe_mesh(mesh)
+        report["prior"] = None if result.prior is None else result.prior.numbers()
         report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}
         _write_text(out / REPORT, to_json(report))
         with postponed():

@@ -1,0 +1,184 @@
+"""What known depths do for real maps, and how well textures repeat.
+
+RAYRELIEF_DATA=/path/to/data python -m benchmarks.known_depth [PART ...] [--draws 10]
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+import rayrelief
+from benchmarks.diligent import read_map, truth
+from benchmarks.report import Check, Report, Row, Table, columns, exit_code, progress
+from benchmarks.robustness import METHODS, made, surface
+from benchmarks.speed.environment import environment
+from rayrelief.conventions import FloatArray
+from rayrelief.evaluation.metrics import depth_errors
+from rayrelief.methods import Method
+
+POINTS, WRONG, BY = 20, 2, 0.3  # depths that are known, of these wrong, by this fraction
+BLOCK, NOISE = 8, 2.0  # pixels, mm
+DRAWS = 10
+# Largest error over the draws in mm, with true depths and with wrong ones among them.
+LIMITS = {"goblet": (0.3, 0.5)}
+SIZE = (96, 128)  # of a texture
+
+
+def errors(scene: rayrelief.Scene, method: Method, known: FloatArray) -> tuple[float, float]:
+    """Mean absolute error in mm with known depths, as it is and after the median scale."""
+    depth = surface(scene, method, rayrelief.DepthPrior(known))
+    plain = float(np.nanmean(np.abs(depth - truth(scene))))
+    return plain, depth_errors(depth, truth(scene), "scale").made
+
+
+def few_depths(scene: rayrelief.Scene, wrong: int, seed: int) -> FloatArray:
+    """True depths of random pixels, the first of them wrong."""
+    rng, depth = np.random.default_rng(seed), truth(scene)
+    chosen = rng.choice(np.flatnonzero(scene.mask & np.isfinite(depth)), POINTS, replace=False)
+    known: FloatArray = np.full(depth.shape, np.nan)
+    known.flat[chosen] = depth.flat[chosen]
+    known.flat[chosen[:wrong]] *= 1 + BY * rng.choice((-1, 1), wrong)
+    return known
+
+
+def coarse_depth(scene: rayrelief.Scene, seed: int) -> FloatArray:
+    """Mean depth of each block, with noise."""
+    rng, depth = np.random.default_rng(seed), np.where(scene.mask, truth(scene), np.nan)
+    coarse: FloatArray = np.full(depth.shape, np.nan)
+    for v in range(0, depth.shape[0], BLOCK):
+        for u in range(0, depth.shape[1], BLOCK):
+            block = np.s_[v : v + BLOCK, u : u + BLOCK]
+            if np.isfinite(depth[block]).any():
+                coarse[block] = np.nanmean(depth[block]) + rng.normal(0, NOISE)
+    return coarse
+
+
+def points(draws: int) -> Table:
+    """Few known depths on the two maps whose parts the normals do not place."""
+    rows: list[Row] = []
+    checks = []
+    for name in ("goblet", "harvest"):
+        scene = read_map(name)
+        for label, method in METHODS.items():
+            progress(f"known depths: {name}, {label}")
+            cells: list[float] = [made(scene, method)]
+            for number, wrong in enumerate((0, WRONG)):
+                known = [few_depths(scene, wrong, seed) for seed in range(draws)]
+                each = [errors(scene, method, depth)[0] for depth in known]
+                cells += [median(each), max(each)]
+                if name in LIMITS:
+                    what = f"{name}, {label}, {wrong} wrong, largest error"
+                    checks.append(Check(what, max(each), at_most=LIMITS[name][number]))
+            rows.append((name, label, *cells))
+    return Table(
+        f"Error in mm with {POINTS} known depths",
+        columns(
+            "object | method | none:.3f | true, median:.3f | true, largest:.3f | "
+            "two wrong, median:.3f | two wrong, largest:.3f"
+        ),
+        tuple(rows),
+        (
+            f"{draws} draws of random pixels; two of them wrong by {100 * BY:.0f} %.",
+            "Without known depths after the median scale, with them as they are.",
+        ),
+        tuple(checks),
+    )
+
+
+def coarse(draws: int) -> Table:
+    """A coarse and noisy depth of all pixels."""
+    rows: list[Row] = []
+    checks = []
+    for name in ("bear", "goblet"):
+        scene = read_map(name)
+        for label, method in METHODS.items():
+            progress(f"coarse depth: {name}, {label}")
+            without = made(scene, method)
+            known = [coarse_depth(scene, seed) for seed in range(draws)]
+            plain, each = zip(*(errors(scene, method, depth) for depth in known), strict=True)
+            rows.append((name, label, without, median(each), max(each), median(plain)))
+            what = f"{name}, {label}, median MADE with a coarse depth"
+            checks.append(Check(what, median(each), at_most=without))
+    return Table(
+        f"MADE in mm with a depth in blocks of {BLOCK} px and {NOISE:g} mm of noise",
+        columns(
+            "object | method | none:.4f | coarse, median:.4f | coarse, largest:.4f | "
+            "not aligned, median:.3f"
+        ),
+        tuple(rows),
+        (f"{draws} draws of the noise, one for each block. MADE is after the median scale.",),
+        tuple(checks),
+    )
+
+
+def tiles(draws: int) -> Table:
+    """Error of a texture that repeats, across its seam and elsewhere, in pixels."""
+    rows: list[Row] = []
+    checks = []
+    true, normals = waves(*SIZE)
+    for label, method in {**METHODS, "Smooth": rayrelief.Smooth()}.items():
+        for bits in (None, 8):
+            stored = normals if bits is None else np.floor((normals + 1) / 2 * 255) / 127.5 - 1
+            result = rayrelief.integrate(
+                stored, rayrelief.cameras.Orthographic(), periodic=(True, True), method=method
+            )
+            off = result.depth - true
+            steps = [np.roll(off, -1, axis) - off for axis in (0, 1)]
+            seam = _rms(*(np.take(s, -1, axis) for axis, s in enumerate(steps)))
+            rest = _rms(*(np.delete(s, -1, axis) for axis, s in enumerate(steps)))
+            rows.append((label, "exact" if bits is None else "8 bit, cut off", seam, rest))
+            what = f"{label}, {rows[-1][1]}, error across the seam over that elsewhere"
+            checks.append(Check(what, seam / rest, at_most=1.3))
+    return Table(
+        "Error of the steps between neighbours of a texture that repeats, in pixels",
+        columns("method | normals | across the seam:.5f | elsewhere:.5f"),
+        tuple(rows),
+        ("Root mean square.",),
+        tuple(checks),
+    )
+
+
+def waves(height: int, width: int) -> tuple[FloatArray, FloatArray]:
+    """Depth (H, W) in pixels of waves that repeat, and their normals."""
+    v, u = np.mgrid[:height, :width].astype(np.float64)
+    a, b = 2 * np.pi * u / width, 2 * np.pi * v / height
+    depth = 6 * np.sin(2 * a + b) + 4 * np.cos(3 * b - a)
+    du = (12 * np.cos(2 * a + b) + 4 * np.sin(3 * b - a)) * 2 * np.pi / width
+    dv = (6 * np.cos(2 * a + b) - 12 * np.sin(3 * b - a)) * 2 * np.pi / height
+    normals = np.stack((du, dv, -np.ones_like(depth)), axis=-1)
+    return depth, normals / np.linalg.norm(normals, axis=-1, keepdims=True)
+
+
+PARTS: dict[str, Callable[[int], Table]] = {"points": points, "coarse": coarse, "tiles": tiles}
+
+
+def main(arguments: list[str]) -> int:
+    """Run parts; 1 if a limit is missed."""
+    known = argparse.ArgumentParser(prog="python -m benchmarks.known_depth", description=__doc__)
+    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    known.add_argument("--draws", type=int, default=DRAWS, help="of pixels and of noise")
+    known.add_argument("--output", type=Path, default=Path(__file__).with_name("results"))
+    chosen = known.parse_args(arguments)
+    if unknown := sorted(set(chosen.parts) - set(PARTS)):
+        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
+    command = shlex.join(["python", "-m", "benchmarks.known_depth", *arguments])
+    report = Report({"command": command, **environment()})
+    for part in chosen.parts or PARTS:
+        with report.part(part):
+            report.add(PARTS[part](chosen.draws))
+    return report.finish(chosen.output, "-".join(["known_depth", *chosen.parts]))
+
+
+def _rms(*values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.concatenate([each.ravel() for each in values]) ** 2)))
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code(main, sys.argv[1:]))
