@@ -52,6 +52,7 @@ ORDER = [
     "integration",
     "evaluation",
     "viewer",
+    "batch",
     "cli",
 ]
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -38,11 +38,22 @@ def memory_needed(
 
 
 def check_memory(
-    pixels: int, inside: int, method: Method, backend: Backend, *, afterwards: int = 0
+    pixels: int,
+    inside: int,
+    method: Method,
+    backend: Backend,
+    *,
+    afterwards: int = 0,
+    limit: int | None = None,
 ) -> None:
-    """Raise InputError if a map needs more memory than there is: better than being killed."""
+    """Raise InputError if a map needs more memory than there is: better than being killed.
+
+    The limit, in bytes, is its share where other maps are computed at the same time.
+    """
     needed = memory_needed(pixels, inside, method, backend, afterwards=afterwards)
     available = memory_available()
+    shared = limit is not None and limit < available
+    available = min(available, available if limit is None else limit)
     if needed <= available:
         return
     remedies = ["halve its resolution", "close other programs"]
@@ -50,6 +61,8 @@ def check_memory(
         remedies.insert(0, "use connectivity 4")
     if not isinstance(getattr(method, "solver", None), Multigrid | None):
         remedies.insert(0, "use Multigrid")
+    if shared:
+        remedies.append("use fewer workers (--workers)")
     raise InputError(
         f"the map of {pixels:,} pixels, {inside:,} of them inside the mask, needs about "
         f"{in_words(needed)} of memory, but {in_words(available)} is available",

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import typer
@@ -22,8 +23,25 @@ EXIT_FAILED = 1
 COMPILING = "compiling kernels: first run only, up to a minute"
 
 
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+NOTE = "note: "
+EXPECTED = (RayreliefError, MemoryError, OSError)  # what an input or a machine may be to blame for
+
+
+@contextmanager
+def quiet(wanted: bool) -> Iterator[None]:
+    """Leave out notes, bars and summaries, if that is wanted."""
+    token = _QUIET.set(wanted)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
+
+
 def say(text: str) -> None:
     """Tell the user something that is not a result, on one line."""
+    if _QUIET.get() and text.startswith(NOTE):
+        return
     with suppress(OSError, ValueError):  # nobody may be there to listen
         typer.echo(printable(text), err=True)
 
@@ -33,30 +51,48 @@ def show(text: str) -> None:
     typer.echo("\n".join(map(printable, text.split("\n"))))
 
 
+def tell(text: str) -> None:
+    """Print a summary of results that are in files."""
+    if not _QUIET.get():
+        show(text)
+
+
 @contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn expected failures into one message and an exit code, and warnings into one line each."""
+def spoken_warnings() -> Iterator[None]:
+    """Turn warnings into one line each."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         # Each time: the same words may be about the next of several folders.
         warnings.simplefilter("always", IntegrationWarning)
+        yield
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn expected failures into one message and an exit code, and warnings into one line each."""
+    with spoken_warnings():
         try:
             with signals.Interruptible(typer.Exit):
                 yield
-        except RayreliefError as error:
-            say(f"error: {error}")
-            raise typer.Exit(EXIT_FAILED) from None
-        except MemoryError:
-            say("error: not enough memory. Use a smaller mask, or resize the normal map.")
-            raise typer.Exit(EXIT_FAILED) from None
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads on, as in "| head": typer ends quietly
-                raise
-            say(f"error: {_system_error(error)}")
+        except EXPECTED as error:
+            if getattr(error, "errno", None) == errno.EPIPE:
+                raise  # nobody reads on, as in "| head": typer ends quietly
+            say(f"error: {in_words(error)}")
             raise typer.Exit(EXIT_FAILED) from None
         except KeyboardInterrupt:
             say("interrupted: incomplete files were discarded")
             raise typer.Exit(signals.exit_code()) from None
+
+
+def in_words(error: BaseException) -> str:
+    """What to tell about an error."""
+    if isinstance(error, RayreliefError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "not enough memory. Use a smaller mask, or resize the normal map."
+    if isinstance(error, OSError):
+        return str(_system_error(error))
+    return f"unexpected {type(error).__name__}: {error}"
 
 
 def _system_error(error: OSError) -> FileError:
@@ -93,12 +129,33 @@ def quiet_libraries() -> Iterator[None]:
                 os.close(copy)
 
 
+def has_bar() -> bool:
+    """Whether somebody watches who wants a bar."""
+    return sys.stderr is not None and sys.stderr.isatty() and not _QUIET.get()
+
+
+@contextmanager
+def counting(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar over tasks on a terminal; what is yielded tells that one more is done."""
+    if not has_bar():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(
+        *Progress.get_default_columns(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task(printable(title), total=total)
+        yield lambda: bar.advance(task)
+
+
 @contextmanager
 def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], None]]:
     """Show a bar over the outer iterations on a terminal; elsewhere only say what takes long."""
     from rayrelief.backends.compilation import on_compilation
 
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not has_bar():
         said: list[str] = []
 
         def say_once() -> None:

@@ -35,8 +35,13 @@ def error_table(rows: list[dict[str, Any]]) -> str:
     for method in dict.fromkeys(row["method"] for row in rows):
         of_method = [row for row in rows if row["method"] == method]
         for row in of_method + ([_mean(of_method)] if len(of_method) > 1 else []):
-            numbers = (_number(row[key], form) for key, _, _, form in NUMBERS)
+            numbers = (number(row[key], form) for key, _, _, form in NUMBERS)
             table.add_row(printable(row["scene"]), method, *numbers, f"median {row['alignment']}")
+    return as_text(table)
+
+
+def as_text(table: Table) -> str:
+    """Plain text of a table, with whole cells however narrow the terminal is."""
     console = Console(file=io.StringIO(), width=WIDE, markup=False, highlight=False)
     with console.capture() as captured:
         console.print(table)
@@ -53,5 +58,6 @@ def _mean(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return mean | {"alignment": " or ".join(sorted(alignments))}
 
 
-def _number(value: float | None, form: str) -> str:
+def number(value: float | None, form: str) -> str:
+    """Return a number in words of a format; a dash where there is none."""
     return "-" if value is None or math.isnan(value) else format(value, form)

@@ -7,16 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
-from rayrelief.cli import options
+from rayrelief.cli import console, options
 from rayrelief.cli.console import plain_errors
 from rayrelief.cli.surface_options import SurfaceOptions
 
 DEPTH_FORMATS = ("npy", "npz", "exr", "png")
 MESH_FORMATS = ("ply", "obj", "glb", "stl")
+_MANY = "Many maps"
 
 
 def integrate(
-    path: Annotated[Path, typer.Argument(help="A normal map, or a folder that holds one.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="MAPS...",
+            help="Normal maps, folders that hold one, or folders of such folders.",
+        ),
+    ],
     out: options.Out,
     *,
     depth_format: Annotated[
@@ -33,13 +40,33 @@ def integrate(
     threads: options.Threads = None,
     device: options.Device = options.DeviceChoice.CPU,
     as_json: options.Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Say nothing but warnings and errors.")
+    ] = False,
+    workers: Annotated[
+        str, typer.Option(metavar="auto|NUMBER", help="Maps at a time.", rich_help_panel=_MANY)
+    ] = "auto",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://...",
+            help="Compute on a dask cluster that sees the same files; needs rayrelief[dask].",
+            rich_help_panel=_MANY,
+        ),
+    ] = None,
     **chosen: Any,
 ) -> None:
-    """Integrate a normal map: depth, mesh, preview and report land in the folder OUT."""
-    with plain_errors():
+    """Integrate normal maps: depth, mesh, preview and report land in the folder OUT.
+
+    Each of several maps has a folder of its own in it; those that are done are not done again.
+    """
+    with plain_errors(), console.quiet(quiet):
+        from rayrelief.batch.plan import is_one_map
         from rayrelief.cli.dry_run import dry_run as estimate
-        from rayrelief.cli.inputs import check_not_replaced, scene_files
+        from rayrelief.cli.inputs import check_not_replaced
+        from rayrelief.cli.many import check_height_name, integrate_many, worker_count
         from rayrelief.cli.mesh_options import MeshOptions
+        from rayrelief.cli.one_of_many import files_of
         from rayrelief.cli.run import formats, result_files, run_and_write
         from rayrelief.cli.settings import build_method
 
@@ -49,18 +76,26 @@ def integrate(
         source = options.Input.taken_from(chosen)
         surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
+        source.camera_text()  # wrong usage ends the command, before any map is read
+        how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
+        made: Any = {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
+        made |= {"surface": surface, "device": device.value}
+        if not is_one_map(paths):
+            if dry_run:
+                raise typer.BadParameter("--dry-run goes with one map, not with several")
+            check_height_name(surface.height_file)
+            given: Any = {"source": source, "method": method, "meshing": meshing}
+            given |= {"workers": worker_count(workers), "scheduler": scheduler}
+            integrate_many(paths, out, **given, **how, **made)
+            return
+        (path,) = paths
         scene = source.scene(path)
         results = result_files(out, scene.camera, depth_formats, mesh_formats)
-        read = scene_files(path, source.camera_text(), source.mask)
-        read += [file for file in (meshing.photo, surface.depth_prior) if file is not None]
         written = results if surface.height_file is None else [*results, surface.height_file]
-        check_not_replaced(read, written)
-        how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
+        check_not_replaced(files_of(path, source, meshing, surface), written)
         if dry_run and device is options.DeviceChoice.CUDA:
             raise typer.BadParameter("--dry-run tells time and memory of --device cpu alone")
         if dry_run:
             estimate(scene, method, out, mesh_formats=mesh_formats, **how)
         else:
-            how |= {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
-            how |= {"mesh_options": meshing, "surface": surface, "device": device.value}
-            run_and_write(scene, method, out, **how)
+            run_and_write(scene, method, out, mesh_options=meshing, **how, **made)

@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import typer
 
 from rayrelief.cameras.base import Camera
-from rayrelief.cli.console import EXIT_FAILED, progress, say, show
+from rayrelief.cli.console import EXIT_FAILED, progress, say, show, tell
 from rayrelief.cli.mesh_options import MeshOptions
 from rayrelief.cli.report import (
     build_report,
@@ -44,21 +45,48 @@ REPORT = "report.json"
 MESH_BYTES = {"obj": 25, "glb": 290, "stl": 690}
 
 
-def run_and_write(
+@dataclass(frozen=True)
+class Finished:
+    """What a run has written, and what there is to tell about it."""
+
+    result: Integration
+    report: dict[str, Any]
+    errors: DepthErrors | None
+    mesh: Mesh | None
+    written: list[Path]
+
+
+def run_and_write(scene: Scene, method: Method, out: Path, *, as_json: bool, **how: Any) -> None:
+    """Integrate a scene, write its files as ``integrate_into`` does, and tell how it went."""
+    finished = integrate_into(out, scene, method, **how)
+    if as_json:
+        show(to_json(finished.report | {"files": [str(p) for p in finished.written]}))
+    else:
+        _tell_summary(finished)
+        tell("  written: " + ", ".join(str(p) for p in finished.written))
+    if finished.result.status.outcome in NO_SURFACE:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def integrate_into(
+    out: Path,
     scene: Scene,
     method: Method,
-    out: Path,
     *,
     threads: int | None,
     memory_check: bool,
     depth_formats: list[str],
     mesh_formats: list[str],
-    as_json: bool,
     mesh_options: MeshOptions | None = None,
     surface: SurfaceOptions | None = None,
     device: DeviceName = "cpu",
-) -> None:
-    """Integrate a scene, write its files into a folder, and tell how it went."""
+    memory_limit: int | None = None,
+    fingerprint: str | None = None,
+) -> Finished:
+    """Integrate a scene and write its files into a folder.
+
+    The fingerprint, by which the same run is known again, goes into the report.
+    """
     written = result_files(out, scene.camera, depth_formats, mesh_formats)
     check_folder(out, written)
     say_notes(scene)
@@ -70,7 +98,7 @@ def run_and_write(
         solid = mesh_options is not None and mesh_options.solid
         afterwards = files_memory(pixels, inside, method, mesh_formats, solid)
         backend = backend_for(device, method, threads)
-        check_memory(pixels, inside, method, backend, afterwards=afterwards)
+        check_memory(pixels, inside, method, backend, afterwards=afterwards, limit=memory_limit)
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     known = surface.arguments(scene)
@@ -89,16 +117,11 @@ def run_and_write(
         report["mesh"] = None if mesh is None else describe_mesh(mesh)
         report["prior"] = None if result.prior is None else result.prior.numbers()
         report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}
-        _write_text(out / REPORT, to_json(report))
+        report |= {} if fingerprint is None else {"fingerprint": fingerprint}
+        write_text(out / REPORT, to_json(report))
         with postponed():
             batch.commit(out)
-    if as_json:
-        show(to_json(report | {"files": [str(p) for p in written]}))
-    else:
-        _print_summary(result, report, errors, mesh)
-        show("  written: " + ", ".join(str(p) for p in written))
-    if result.status.outcome in NO_SURFACE:
-        raise typer.Exit(EXIT_FAILED)
+    return Finished(result, report, errors, mesh, written)
 
 
 def files_memory(
@@ -114,19 +137,17 @@ def files_memory(
     return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method) + more) * inside
 
 
-def _print_summary(
-    result: Integration, report: dict[str, Any], errors: DepthErrors | None, mesh: Mesh | None
-) -> None:
-    show(str(result))
-    angle = report["mean_angle_degrees"]
+def _tell_summary(finished: Finished) -> None:
+    tell(str(finished.result))
+    angle = finished.report["mean_angle_degrees"]
     if math.isfinite(angle):  # a surface without a face has none
-        show(f"  angle to the input: {angle:.2f} degrees (mean)")
-    if errors is not None:
-        show(f"  against the ground truth: {errors}")
-    for line in report["surface"]:
-        show(f"  {line}")
-    if mesh is not None:
-        show(f"  mesh: {mesh_summary(mesh)}")
+        tell(f"  angle to the input: {angle:.2f} degrees (mean)")
+    if finished.errors is not None:
+        tell(f"  against the ground truth: {finished.errors}")
+    for line in finished.report["surface"]:
+        tell(f"  {line}")
+    if finished.mesh is not None:
+        tell(f"  mesh: {mesh_summary(finished.mesh)}")
 
 
 def say_notes(scene: Scene, named: bool = False) -> None:
@@ -259,7 +280,8 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
         say("note: left from an earlier run, not of this one: " + ", ".join(left))
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
     with atomic_write(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 

@@ -23,6 +23,7 @@ from rayrelief.viewer.sheet import (
     in_rows,
 )
 
+HEIGHT = 480  # of a panel's picture, unless asked otherwise
 SMALLEST_HEIGHT = 32
 NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
 
@@ -35,7 +36,7 @@ def write_preview(
 
 
 def render_preview(
-    result: Integration, *, truth: FloatArray | None = None, height: int = 480
+    result: Integration, *, truth: FloatArray | None = None, height: int = HEIGHT
 ) -> Image:
     """Preview (H, W, 3) of a result as an RGB image: the panels of ``preview_panels`` in rows.
 

@@ -62,10 +62,10 @@ def colour_table(name: ColourMap, first: int = 0, last: int = 255) -> Image:
     return table[:, ::-1]
 
 
-def in_rows(panels: Sequence[Panel], height: int, width: int) -> Image:
-    """Sheet with panels in rows of three, their pictures fitted into height x width pixels each."""
-    margin, line = max(4, height // 20), max(8, height // 16)
-    rows = [panels[first : first + PER_ROW] for first in range(0, len(panels), PER_ROW)]
+def in_rows(panels: Sequence[Panel], height: int, width: int, per_row: int = PER_ROW) -> Image:
+    """Sheet with panels in rows, their pictures fitted into height x width pixels each."""
+    margin, line = _spacing(height)
+    rows = [panels[first : first + per_row] for first in range(0, len(panels), per_row)]
     total = margin + len(rows[0]) * (width + margin)
     strips = [np.full((margin, total, 3), PAPER, np.uint8)]
     for row in rows:
@@ -77,6 +77,19 @@ def in_rows(panels: Sequence[Panel], height: int, width: int) -> Image:
             _draw_panel(strip[:, left : left + width], panel, height, line)
         strips.append(strip)
     return np.concatenate(strips)
+
+
+def picture_in_first_row(sheet: Image, number: int, height: int) -> Image:
+    """Picture of a panel out of a sheet of rows that are full."""
+    margin, line = _spacing(height)
+    width = (sheet.shape[1] - margin) // PER_ROW - margin
+    top, left = margin + 2 * line, margin + number * (width + margin)
+    return sheet[top : top + height, left : left + width]
+
+
+def _spacing(height: int) -> tuple[int, int]:
+    """Margin, and height of a line of text, beside pictures of a height."""
+    return max(4, height // 20), max(8, height // 16)
 
 
 def _draw_panel(box: Image, panel: Panel, height: int, line: int) -> None:

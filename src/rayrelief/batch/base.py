@@ -1,0 +1,38 @@
+"""The seam between many maps and what computes them: an executor, and each worker's share."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one map may use while others are computed beside it.
+
+    Attributes
+    ----------
+    threads
+        Threads of its kernels.
+    memory
+        Bytes; None where only the machine sets a limit.
+    """
+
+    threads: int
+    memory: int | None
+
+
+class Engine(Protocol):
+    """Where tasks are computed; it travels to the workers with them."""
+
+    @property
+    def at_a_time(self) -> int:
+        """Tasks that it is given before one of them is done."""
+
+    def executor(self) -> AbstractContextManager[Executor]:
+        """Workers for as long as the context lasts; one that is left by an exception ends them."""
+
+    def share(self) -> Share:
+        """Share of the worker that asks."""

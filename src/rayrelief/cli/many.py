@@ -1,0 +1,138 @@
+"""rayrelief integrate with several maps: one bar, several workers, a summary at the end."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rayrelief.batch.base import Engine
+from rayrelief.batch.plan import PlannedMap, absolute, plan
+from rayrelief.batch.processes import Processes
+from rayrelief.batch.running import run
+from rayrelief.cameras.calibration import is_camera_text
+from rayrelief.cli import signals
+from rayrelief.cli.console import EXIT_FAILED, counting, say, show, tell
+from rayrelief.cli.one_of_many import Done, OneOfMany, failed
+from rayrelief.cli.report import to_json
+from rayrelief.cli.run import NO_SURFACE, check_folder, write_text
+from rayrelief.cli.summary import as_csv, as_table, has_surface
+from rayrelief.datasets.masks import AUTO, NONE
+from rayrelief.io.height import check_height_suffix
+from rayrelief.io.images import write_png
+from rayrelief.viewer.contact_sheet import contact_sheet, picture_side
+
+SUMMARY, SHEET = "summary.csv", "contact_sheet.png"
+
+
+def integrate_many(
+    paths: list[Path],
+    out: Path,
+    *,
+    workers: int | None,
+    scheduler: str | None,
+    threads: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Integrate maps into folders below one, and tell how they went."""
+    began = time.perf_counter()
+    summary, sheet = out / SUMMARY, out / SHEET
+    check_folder(out, [summary, sheet])
+    planned = plan(paths, out)
+    engine = engine_for(len(planned), workers, scheduler, threads)
+    task = OneOfMany(engine, picture_side=picture_side(len(planned)), **_absolute(options))
+    done = _all_done(engine, task, planned)
+    rows = [each.row for each in done]
+    write_text(summary, as_csv(rows).rstrip("\n"))
+    names = (each.row["name"] for each in done)
+    write_png(sheet, contact_sheet([*zip(names, (d.picture for d in done), strict=True)]))
+    if as_json:
+        show(to_json(rows))
+    else:
+        good = sum(has_surface(row, NO_SURFACE) for row in rows)
+        there = sum(each.was_there for each in done)
+        before = f", {there:,} of them done before" if there else ""
+        seconds = time.perf_counter() - began
+        tell(as_table(rows))
+        tell(f"{len(rows):,} maps{before}: {good:,} surfaces, {seconds:.1f} s")
+        tell(f"  written: {out}, with {SUMMARY} and {SHEET}")
+    if not all(has_surface(row, NO_SURFACE) for row in rows):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def engine_for(
+    maps: int, workers: int | None, scheduler: str | None, threads: int | None
+) -> Engine:
+    """Processes on this machine, or the cluster of a scheduler."""
+    if scheduler is None:
+        return Processes.sharing_this_machine(maps, workers, threads)
+    from rayrelief.batch.cluster import Cluster
+
+    return Cluster(scheduler, threads)
+
+
+def worker_count(text: str) -> int | None:
+    """Read the number of workers; None for "auto"."""
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise typer.BadParameter(f"--workers {text!r}: expected a number from 1 on, or auto")
+    return int(text)
+
+
+def check_height_name(file: Path | None) -> None:
+    """Raise BadParameter for the path of one height map where there are many."""
+    if file is not None and file.name != str(file):
+        raise typer.BadParameter(
+            f"--height {file}: expected a file name without a folder, for the folder of every map"
+        )
+    if file is not None:
+        check_height_suffix(file)
+
+
+def _all_done(engine: Engine, task: OneOfMany, planned: list[PlannedMap]) -> list[Done]:
+    """Run all tasks under one bar; one that raised what nobody expects is a row as well."""
+    done: dict[int, Done] = {}
+    try:
+        with (
+            signals.Interruptible(),
+            counting("integrating", len(planned)) as advance,
+            closing(run(engine, task, planned)) as ends,
+        ):
+            for number, end in ends:
+                place = planned[number]
+                done[number] = _in_row(place, end)
+                for line in done[number].said:
+                    say(line.replace(": ", f": {place.name}: ", 1))
+                advance()
+    except KeyboardInterrupt:
+        say(f"note: {len(done):,} of {len(planned):,} maps are done; the same command goes on")
+        raise
+    return [done[number] for number in range(len(planned))]
+
+
+def _in_row(place: PlannedMap, end: Done | BaseException) -> Done:
+    """End of a task; an error that it raised becomes its row."""
+    if isinstance(end, BaseException):
+        return failed(place, end)
+    return end
+
+
+def _absolute(options: dict[str, Any]) -> dict[str, Any]:
+    """Options whose paths mean the same in every process."""
+    source, meshing, surface = (options[name] for name in ("source", "meshing", "surface"))
+    if source.camera is not None and not is_camera_text(source.camera):
+        source = replace(source, camera=os.path.abspath(source.camera))
+    if source.mask not in (None, AUTO, NONE):
+        source = replace(source, mask=os.path.abspath(source.mask))
+    if meshing.photo is not None:
+        meshing = replace(meshing, colour=os.path.abspath(meshing.colour))
+    if surface.depth_prior is not None:
+        surface = replace(surface, depth_prior=absolute(surface.depth_prior))
+    return options | {"source": source, "meshing": meshing, "surface": surface}

@@ -1,0 +1,136 @@
+"""One of many maps, in the process of a worker: done unless it was, and silently."""
+
+from __future__ import annotations
+
+import io
+import threading
+from contextlib import redirect_stderr
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import rayrelief
+from rayrelief.batch.base import Engine
+from rayrelief.batch.fingerprint import fingerprint, finished_report
+from rayrelief.batch.plan import PlannedMap
+from rayrelief.cli.console import EXPECTED, NOTE, in_words, spoken_warnings
+from rayrelief.cli.inputs import check_not_replaced, scene_files
+from rayrelief.cli.mesh_options import MeshOptions
+from rayrelief.cli.options import Input
+from rayrelief.cli.run import REPORT, integrate_into, result_files
+from rayrelief.cli.summary import Row, failed_row, row_of
+from rayrelief.cli.surface_options import SurfaceOptions
+from rayrelief.methods.base import Method
+from rayrelief.methods.devices import DeviceName
+from rayrelief.viewer.contact_sheet import thumbnail
+from rayrelief.viewer.sheet import Image
+
+# Streams belong to the whole process: where a worker has several threads, its maps take turns.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What is known of a map when it is done.
+
+    Attributes
+    ----------
+    row
+        Its row of the summary.
+    picture
+        Its surface on the contact sheet; None if it has none.
+    said
+        Warnings, one line each.
+    was_there
+        Whether an earlier run had done it.
+    """
+
+    row: Row
+    picture: Image | None = None
+    said: tuple[str, ...] = ()
+    was_there: bool = False
+
+
+@dataclass(frozen=True)
+class OneOfMany:
+    """What is done with each of many maps: all options of the command."""
+
+    engine: Engine
+    source: Input
+    method: Method
+    meshing: MeshOptions
+    surface: SurfaceOptions
+    depth_formats: list[str]
+    mesh_formats: list[str]
+    device: DeviceName
+    memory_check: bool
+    picture_side: int
+
+    def __call__(self, planned: PlannedMap) -> Done:
+        """Integrate a map into its folder, unless that has been done; a bad one is a row too."""
+        stream = io.StringIO()
+        with _ONE_AT_A_TIME, redirect_stderr(stream), spoken_warnings():
+            try:
+                done = self._done(planned)
+            except EXPECTED as error:
+                done = failed(planned, error)
+        lines = stream.getvalue().splitlines()
+        warnings = (line for line in lines if not line.startswith(NOTE))
+        return replace(done, said=(*warnings, *done.said))
+
+    def _done(self, planned: PlannedMap) -> Done:
+        out, surface = planned.folder, self.surface
+        if surface.height_file is not None:
+            surface = replace(surface, height_file=out / surface.height_file)
+        read = files_of(planned.path, self.source, self.meshing, surface)
+        mark = fingerprint(self._settings(), read)
+        report = finished_report(out / REPORT, mark)
+        was_there = report is not None
+        if report is None:
+            self._integrate(planned, surface, read, mark)
+            report = finished_report(out / REPORT, mark)
+        preview = out / "preview.png"
+        picture = thumbnail(preview, self.picture_side) if preview.is_file() else None
+        return Done(row_of(planned, report or {}), picture, was_there=was_there)
+
+    def _integrate(
+        self, planned: PlannedMap, surface: SurfaceOptions, read: list[Path], mark: str
+    ) -> None:
+        share = self.engine.share()
+        scene = self.source.scene(planned.path)
+        formats: Any = {"depth_formats": self.depth_formats, "mesh_formats": self.mesh_formats}
+        results = result_files(planned.folder, scene.camera, **formats)
+        more = [] if surface.height_file is None else [surface.height_file]
+        check_not_replaced(read, [*results, *more])
+        integrate_into(
+            planned.folder,
+            scene,
+            self.method,
+            threads=share.threads,
+            memory_check=self.memory_check,
+            memory_limit=share.memory,
+            mesh_options=self.meshing,
+            surface=surface,
+            device=self.device,
+            fingerprint=mark,
+            **formats,
+        )
+
+    def _settings(self) -> list[object]:
+        """All that changes a result, besides the files that are read."""
+        chosen = [self.source, self.method, self.meshing, self.surface]
+        return [rayrelief.__version__, *chosen, self.depth_formats, self.mesh_formats, self.device]
+
+
+def failed(planned: PlannedMap, error: BaseException) -> Done:
+    """Outcome of a map that could not be integrated."""
+    message = in_words(error)
+    return Done(failed_row(planned, message), said=(f"error: {message}",))
+
+
+def files_of(
+    path: Path, source: Input, meshing: MeshOptions, surface: SurfaceOptions
+) -> list[Path]:
+    """Files that a run reads."""
+    read = scene_files(path, source.camera_text(), source.mask)
+    return read + [file for file in (meshing.photo, surface.depth_prior) if file is not None]
