@@ -22,8 +22,8 @@ from rayrelief.cli.summary import Row, failed_row, row_of
 from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.methods.base import Method
 from rayrelief.methods.devices import DeviceName
+from rayrelief.shading import Image
 from rayrelief.viewer.contact_sheet import thumbnail
-from rayrelief.viewer.sheet import Image
 
 # Streams belong to the whole process: where a worker has several threads, its maps take turns.
 _ONE_AT_A_TIME = threading.Lock()

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from rayrelief.io.images import read_picture
+from rayrelief.shading import PAPER, Image
 from rayrelief.viewer.preview import HEIGHT
-from rayrelief.viewer.sheet import PAPER, Image, Panel, in_rows, picture_in_first_row
+from rayrelief.viewer.sheet import Panel, in_rows, picture_in_first_row
 
 SIDE = 3600  # pixels of a sheet, about, unless pictures would be too small or too large
 SMALLEST, LARGEST = 48, 240  # pixels of a picture
