@@ -76,12 +76,8 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 def quiet_libraries() -> Iterator[None]:
     """Keep C libraries, which print what our own messages say better, off both streams."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # it was closed by the caller
-            stream.flush()
-    saved = {}
-    for number in (1, 2):
-        with suppress(OSError):  # a closed one needs no quiet
-            saved[number] = os.dup(number)
+        stream.flush()
+    saved = {number: os.dup(number) for number in (1, 2)}
     with open(os.devnull, "wb") as nowhere:
         for number in saved:
             os.dup2(nowhere.fileno(), number)
@@ -98,7 +94,7 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], No
     """Show a bar over the outer iterations on a terminal; elsewhere only say what takes long."""
     from rayrelief.backends.compilation import on_compilation
 
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         said: list[str] = []
 
         def say_once() -> None:
