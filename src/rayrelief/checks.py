@@ -57,7 +57,7 @@ def one_of(choices: Collection[object], remedy: str, called: str = "") -> Rule:
     values = tuple(choices)
     *others, last = map(repr, values)
     expected = f"{', '.join(others)} or {last}"
-    return Rule(lambda value: value in values, expected, remedy, called)
+    return Rule(lambda value: np.ndim(value) == 0 and value in values, expected, remedy, called)
 
 
 def instance_of(kind: type, expected: str, remedy: str, called: str = "") -> Rule:

@@ -48,11 +48,7 @@ def _lines(part: str, chosen: argparse.Namespace, folder: Path) -> Iterator[str]
     if part == "files":
         yield from files(chosen.files, chosen.seed, chosen.keep, folder)
     elif part == "kills":
-        problems = 0
-        for problem in kills(chosen.kills, chosen.seed, folder):
-            problems += 1
-            yield f"broken: {problem}"
-        yield f"{chosen.kills} kills, {problems} problems"
+        yield from kills(chosen.kills, chosen.seed, folder)
     else:
         yield from soak()
 

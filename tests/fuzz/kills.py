@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -32,6 +33,7 @@ def kills(count: int, seed: int, folder: Path) -> Iterator[str]:
     began = time.monotonic()
     _wait(_start(scene, folder / "first", "1.5"))
     whole = time.monotonic() - began
+    codes: Counter[str] = Counter()
     for number in range(count):
         out = folder / f"out{number}"
         if number // len(SIGNALS) % 2:
@@ -42,14 +44,16 @@ def kills(count: int, seed: int, folder: Path) -> Iterator[str]:
         time.sleep(after)
         os.kill(process, kind)
         code, said = _wait(process), _messages(out).read_text()
+        codes[f"{kind.name} {code}"] += 1
         for problem in _problems(out, kind, code, said):
-            yield f"kill {number}, {kind.name} after {after:.2f} s: {problem}"
+            yield f"broken: kill {number}, {kind.name} after {after:.2f} s: {problem}"
         if kind is signal.SIGKILL:
             _wait(_start(scene, out, "2.5"))
             left = [path.name for path in out.iterdir() if path.name.startswith(".")]
             if left or not _is_of_one_run(out):
-                yield f"kill {number}, {kind.name} after {after:.2f} s: {left} after the next run"
+                yield f"broken: {left} after the run that follows kill {number}"
         shutil.rmtree(out, ignore_errors=True)
+    yield "exit codes: " + ", ".join(f"{codes[code]} times {code}" for code in sorted(codes))
 
 
 def _start(scene: Path, out: Path, sharpness: str) -> int:
@@ -66,6 +70,7 @@ def _start(scene: Path, out: Path, sharpness: str) -> int:
         return process
     code = 1
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have ignored
         for number in (1, 2):
             os.dup2(os.open(_messages(out), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 TESTS = Path(__file__).parents[1]
 SECONDS = 5.0  # of processor time
-PATIENCE = 60.0  # seconds of the clock until a process is given up
+PATIENCE = 300.0  # seconds of the clock until a process is given up, busy or not
+BUSY = 20.0  # seconds of processor time, also
 GROWTH = 1_000_000_000  # bytes of memory beyond what there was before
 ADDRESS_SPACE = 3_000_000_000  # bytes, beyond what is loaded: what a file may declare and get
 
@@ -75,12 +78,12 @@ class Watchdog:
         assert process.stdout is not None
         process.stdin.write(json.dumps([str(path), role]).encode() + b"\n")
         process.stdin.flush()
-        ready, _, _ = select.select([process.stdout], [], [], patience)
+        ready = _answers(process, patience)
         line = process.stdout.readline() if ready else b""
         if line:
             return Verdict(**json.loads(line))
         self._stop()
-        how = f"crashed with {process.returncode}" if ready else f"hangs after {patience:g} s"
+        how = f"crashed with {process.returncode}" if ready else "hangs"
         return Verdict(fault=how)
 
     def _stop(self) -> None:
@@ -88,6 +91,17 @@ class Watchdog:
             self._process.kill()
             self._process.communicate()
             self._process = None
+
+
+def _answers(process: subprocess.Popen[bytes], patience: float) -> bool:
+    """Wait for an answer; False if none comes after some work, or after a longer while."""
+    usage = psutil.Process(process.pid)
+    began, busy = time.monotonic(), sum(usage.cpu_times()[:2])
+    while time.monotonic() - began < patience and sum(usage.cpu_times()[:2]) - busy < BUSY:
+        assert process.stdout is not None
+        if select.select([process.stdout], [], [], min(patience, 1.0))[0]:
+            return True
+    return False
 
 
 def _serve() -> None:

@@ -112,12 +112,8 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 def quiet_libraries() -> Iterator[None]:
     """Keep C libraries, which print what our own messages say better, off both streams."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # it was closed by the caller
-            stream.flush()
-    saved = {}
-    for number in (1, 2):
-        with suppress(OSError):  # a closed one needs no quiet
-            saved[number] = os.dup(number)
+        stream.flush()
+    saved = {number: os.dup(number) for number in (1, 2)}
     with open(os.devnull, "wb") as nowhere:
         for number in saved:
             os.dup2(nowhere.fileno(), number)
