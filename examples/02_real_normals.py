@@ -36,8 +36,17 @@ result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
 print(result)
 rayrelief.write_mesh(out / "mesh.glb", result.mesh())
 
-# 2. Are the axes right? A wrong sign of x or y makes normals that no surface has, and the angle
-# between result and input shows it. (Flipping x and y together only turns the relief inside out.)
+# 2. Are the axes right? read_scene refuses axes that the map speaks clearly against, and "auto" finds
+# them out, as does the command "rayrelief doctor".
+found = rayrelief.read_scene(out / "normal.png", convention="auto", camera="fov:60")
+print("found out:", *(note for note in found.notes if "axes of" in note))
+try:
+    rayrelief.read_scene(out / "normal.png", convention="opengl", camera="fov:60")
+except rayrelief.RayreliefError as error:
+    print(f"refused: {error}")
+
+# Why: a wrong sign of x or y makes normals that no surface has, and the angle between result and
+# input shows it. (Flipping x and y together only turns the relief inside out.)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", rayrelief.IntegrationWarning)  # of normals that face away
     for convention in ("dsine", "opengl", "directx"):
@@ -46,7 +55,7 @@ with warnings.catch_warnings():
         print(f"read as {convention:8} mean angle {guess.mean_angle():5.2f} degrees")
 
 # 3. Writers that truncate instead of rounding shift every component by half a step: a false tilt.
-# If yours does (see docs/conventions.md), decode the file yourself and pass the vectors.
+# read_scene recognises them by the lengths of the vectors; this is what it corrects.
 exact = vectors[truth.mask]
 values = np.floor((exact + 1) / 2 * 255)
 for name, half in (("as if rounded", 0.0), ("with half a step", 0.5)):

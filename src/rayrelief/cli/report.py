@@ -16,6 +16,7 @@ import numpy as np
 import rayrelief
 from rayrelief.cameras.base import Camera
 from rayrelief.evaluation.metrics import DepthErrors
+from rayrelief.io.reports import files_of_run
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -95,14 +96,7 @@ def mesh_summary(mesh: Mesh) -> str:
 
 def earlier_files(path: Path) -> list[str]:
     """Names of results that the report of an earlier run lists; none without such a report."""
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return []
-    listed = report.get("files") if isinstance(report, dict) and "rayrelief" in report else None
-    names = listed if isinstance(listed, list) else []
-    results = (name for name in names if isinstance(name, str) and RESULT.fullmatch(name))
-    return list(dict.fromkeys(results))
+    return list(dict.fromkeys(name for name in files_of_run(path) if RESULT.fullmatch(name)))
 
 
 def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +23,7 @@ from rayrelief.doctor.advice import settle_axes
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
 from rayrelief.io.normals import read_normals
+from rayrelief.io.reports import REPORT_NAME, files_of_run
 from rayrelief.io.sources import as_path, missing
 from rayrelief.scene import Scene
 
@@ -34,7 +34,6 @@ NORMAL_NAMES = (
     "Normal_gt.png",
 )
 CAMERA_NAME = "camera.json"
-REPORT_NAME = "report.json"
 MATRIX_NAMES = ("K.txt", "K.npy")
 CAMERA_NAMES = (CAMERA_NAME, *MATRIX_NAMES)
 DEPTH_NAMES = ("depth_gt.npz", "depth_gt.npy", "depth_gt.exr")
@@ -163,19 +162,9 @@ def camera_file(folder: Path) -> Path | None:
     What an earlier run left does not count beside the folder's own calibration.
     """
     own = file_in(folder, CAMERA_NAME)
-    if own is not None and not left_by_a_run(own):
+    if own is not None and CAMERA_NAME not in files_of_run(folder / REPORT_NAME):
         return own
     return only_file(folder, MATRIX_NAMES) or own
-
-
-def left_by_a_run(path: Path) -> bool:
-    """Whether the report of an earlier run, in the same folder, lists a file."""
-    try:
-        report = json.loads((path.parent / REPORT_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    files = report.get("files") if isinstance(report, dict) and "rayrelief" in report else None
-    return isinstance(files, list) and path.name in files
 
 
 def find_camera(
