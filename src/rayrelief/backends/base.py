@@ -60,8 +60,11 @@ class Computation(Protocol):
         """First iterate: that of the problem, or a flat one."""
         ...
 
-    def linearise(self, law: Law, x: Vector) -> float:
-        """Set up the operator and the right-hand side of the law at x; returns the energy of x."""
+    def linearise(self, law: Law, x: Vector, *, last: bool = False) -> float:
+        """Set up the operator and the right-hand side of the law at x; returns the energy of x.
+
+        After the ``last`` one nothing is solved any more.
+        """
         ...
 
     def solve(self, x: Vector, tighten: float) -> LinearSolution:

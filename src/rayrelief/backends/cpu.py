@@ -75,7 +75,7 @@ class CPUComputation:
         start = self._problem.start
         return np.zeros(self._problem.graph.size) if start is None else start
 
-    def linearise(self, law: Law, x: FloatArray) -> float:
+    def linearise(self, law: Law, x: FloatArray, *, last: bool = False) -> float:
         """Set up the operator and the right-hand side of the law at x (N,); returns the energy."""
         equations, conductance, rhs = self._problem.equations, self.operator.conductance, self.rhs
         fused: FusedLaw | StoredTerms

@@ -142,8 +142,7 @@ class Integrator:
         given = on_machine(xp, normals, np.float32, (*shape, 3), "normals")
         inside = None if mask is None else on_machine(xp, mask, np.bool_, shape, "the mask")
         begun = None if start is None else on_machine(xp, start, np.float64, shape, "start")
-        engine = self._engine_for(box_of(xp, given, inside))
-        source.machine.wait()
+        engine = self._engine_for(box_of(source.machine, given, inside))
         with engine.queue.arrays():
             depth, solution, parts, report = self._integrated(engine, given, inside, begun)
         free = free_note(parts.count, source.settings["logarithmic"])

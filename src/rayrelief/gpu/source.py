@@ -59,14 +59,17 @@ class Box:
     size: tuple[int, int]
 
 
-def box_of(xp: Any, normals: Array, mask: Array | None) -> Box:
+def box_of(machine: Machine, normals: Array, mask: Array | None) -> Box:
     """Smallest box that holds a mask, or all normals."""
+    xp = machine.arrays
     inside = xp.isfinite(normals[..., 0]) if mask is None else mask
-    height, width = inside.shape
-    rows, columns = inside.any(axis=1), inside.any(axis=0)
-    ends = xp.stack((rows.argmax(), rows[::-1].argmax(), columns.argmax(), columns[::-1].argmax()))
-    top, bottom, left, right = map(int, ends.tolist())
-    return Box(top, left, (height - bottom - top, width - right - left))
+    height = len(inside)
+    used = machine.get(xp.concatenate((inside.any(axis=1), inside.any(axis=0))))
+    rows, columns = np.flatnonzero(used[:height]), np.flatnonzero(used[height:])
+    if not rows.size:
+        return Box(0, 0, (1, 1))
+    (top, bottom), (left, right) = rows[[0, -1]].tolist(), columns[[0, -1]].tolist()
+    return Box(top, left, (bottom + 1 - top, right + 1 - left))
 
 
 def fits(box: Box, work: Workspace) -> bool:

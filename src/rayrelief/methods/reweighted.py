@@ -123,7 +123,7 @@ def iterate(
         for number in range(1, max_iterations + 1):
             began = time.perf_counter()
             solved = computation.solve(x, watch.tightness)
-            energy = computation.linearise(law, solved.x)
+            energy = computation.linearise(law, solved.x, last=number == max_iterations)
             watch.add(x, solved.x, energy)
             change = watch.changes[-1]
             if not (np.isfinite(change) and np.isfinite(energy)):

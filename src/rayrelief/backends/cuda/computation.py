@@ -90,13 +90,14 @@ class GridComputation:
         """First iterate."""
         return self._current
 
-    def linearise(self, law: Law, x: Iterate) -> float:
+    def linearise(self, law: Law, x: Iterate, *, last: bool = False) -> float:
         """Set up operator, residual and hierarchy of the law at x; returns the energy."""
         self._be_at(x)
         self._turn_to(law)
         self._queue.replay(("weigh", self._law), self._schedule.weigh)
         self._queue.mark()
-        self._queue.replay("set up", self._schedule.set_up)
+        if not last:
+            self._queue.replay("set up", self._schedule.set_up)
         found = self._engine.scalars()
         self._residual = _relative_residual(found)
         return float(found["energy"])

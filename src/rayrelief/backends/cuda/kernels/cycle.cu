@@ -221,15 +221,15 @@ KERNEL(turn, 256) {
   EVERYWHERE(i, pixels(g)) {
     int x = x_of(g, i), y = y_of(g, i);
 #define DIRECTION(j) (z[j] - shift + (begins ? 0.f : beta * old[j]))
-    float p = DIRECTION(i), flow = 0.f;
-    i64 j = pixel_at(g, x + 1, y);
-    if (j >= 0 && g.right[i] > 0.f) flow += g.right[i] * (p - DIRECTION(j));
-    j = pixel_at(g, x - 1, y);
-    if (j >= 0 && g.right[j] > 0.f) flow += g.right[j] * (p - DIRECTION(j));
-    j = i + g.width;
-    if (y + 1 < g.height && g.below[i] > 0.f) flow += g.below[i] * (p - DIRECTION(j));
-    j = i - g.width;
-    if (y > 0 && g.below[j] > 0.f) flow += g.below[j] * (p - DIRECTION(j));
+    // Everything is fetched at once; what is not there has no conductance.
+    i64 right = pixel_at(g, x + 1, y), left = pixel_at(g, x - 1, y);
+    float c_right = right >= 0 ? g.right[i] : 0.f, c_left = left >= 0 ? g.right[left] : 0.f;
+    float c_below = y + 1 < g.height ? g.below[i] : 0.f, c_above = y > 0 ? g.below[i - g.width] : 0.f;
+    float p = DIRECTION(i), p_right = DIRECTION(right >= 0 ? right : i);
+    float p_left = DIRECTION(left >= 0 ? left : i), p_below = DIRECTION(y + 1 < g.height ? i + g.width : i);
+    float p_above = DIRECTION(y > 0 ? i - g.width : i);
+    float flow = c_right * (p - p_right) + c_left * (p - p_left) + c_below * (p - p_below) +
+                 c_above * (p - p_above);
 #undef DIRECTION
     g.d[i] = begins ? 0.f : g.d[i] + alpha * old[i];
     g.p[1 - a][i] = p;

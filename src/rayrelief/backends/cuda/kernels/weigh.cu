@@ -22,14 +22,16 @@ DEVICE float pull(const Grid& g, float delta, float weight) {
 
 // The two opposite edges of a pixel along one axis, d and d + 1.
 DEVICE void weigh_pair(const Grid& g, i64 i, const i64* neighbour, int d, DirectedEdge* out) {
-  float difference[2], residual[2], gamma[2];
+  float difference[2], residual[2], gamma[2], offset[2];
   double exact[2];
-  UNROLL for (int k = 0; k < 2; k++) {
-    i64 j = neighbour[d + k];
-    gamma[k] = j >= 0 ? g.gamma[d + k][i] : 0.f;
-    exact[k] = gamma[k] != 0.f ? g.x[i] - g.x[j] : 0.;
+  UNROLL for (int k = 0; k < 2; k++) {  // everything is fetched at once: no branch waits for another
+    i64 j = neighbour[d + k] >= 0 ? neighbour[d + k] : i;
+    gamma[k] = neighbour[d + k] >= 0 ? g.gamma[d + k][i] : 0.f;
+    offset[k] = g.offset[d + k][i];
+    exact[k] = g.x[i] - g.x[j];
+    float factor = g.gamma_weight[d + k][i];
     difference[k] = (float)exact[k];
-    residual[k] = gamma[k] != 0.f ? g.gamma_weight[d + k][i] * difference[k] : 0.f;
+    residual[k] = gamma[k] != 0.f ? factor * difference[k] : 0.f;
   }
   float t = g.k * (residual[1] * residual[1] - residual[0] * residual[0]);
   UNROLL for (int k = 0; k < 2; k++) {
@@ -39,7 +41,7 @@ DEVICE void weigh_pair(const Grid& g, i64 i, const i64* neighbour, int d, Direct
     if (gamma[k] == 0.f) continue;
     float weight = sigmoid(k ? -t : t);  // Eq. 10
     float c = weight * gamma[k] * gamma[k];
-    float towards = pull(g, (float)(exact[k] - (double)g.offset[d + k][i]), weight);
+    float towards = pull(g, (float)(exact[k] - (double)offset[k]), weight);
     edge.conductance = c;
     edge.flux = c * towards;
     edge.right_hand_side = c * (towards + difference[k]);
