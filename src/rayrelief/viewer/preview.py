@@ -83,7 +83,7 @@ def preview_panels(
     jumps = window.largest(result.active_jumps())
     mesh, inside = _surface(result, window, jumps)
     last = (
-        Panel("surface as the camera sees it", _clay(_frontal_view(result, mesh, inside)))
+        Panel("surface as the camera sees it", clay(_frontal_view(result, mesh, inside)))
         if truth is None
         else _error_panel(result, truth, window)
     )
@@ -147,7 +147,7 @@ def _normal_panel(result: Integration, window: _Window) -> Panel:
 def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
     """The surface from the left and from the right; none for points without faces."""
     return [
-        Panel(f"surface from the {side}", _clay(oblique_view(mesh, height, width, yaw)))
+        Panel(f"surface from the {side}", clay(oblique_view(mesh, height, width, yaw)))
         for side, yaw in (("left", -YAW_DEGREES), ("right", YAW_DEGREES))
         if len(mesh.faces)
     ]
@@ -181,7 +181,8 @@ def _frontal_view(result: Integration, mesh: Mesh, inside: BoolArray) -> FloatAr
     return image
 
 
-def _clay(brightness: FloatArray) -> Image:
+def clay(brightness: FloatArray) -> Image:
+    """Picture (H, W, 3) of the brightness (H, W) of a surface; paper where it is NaN."""
     colours = np.linspace(0, 1, 256)[:, None] * _CLAY
     return paint(brightness, colours.round().astype(np.uint8))
 
