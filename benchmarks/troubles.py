@@ -6,6 +6,7 @@ python -m benchmarks.troubles [NAME ...] [--images docs/images]
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,12 +16,12 @@ import numpy as np
 
 import rayrelief
 from rayrelief import DepthPrior, Integration, Mesh, Preprocessing, RayPlane, Scene
-from rayrelief.cameras import Orthographic, Pinhole
+from rayrelief.cameras import Orthographic
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.io.images import write_png
-from rayrelief.relief import height_map
+from rayrelief.relief import Base, height_map
 from rayrelief.surface import grid_mesh
-from rayrelief.synthetic import gallery, perturb
+from rayrelief.synthetic import gallery, quantised, with_outliers, with_rotation_noise
 from rayrelief.viewer.colours import paint_normals
 from rayrelief.viewer.preview import clay
 from rayrelief.viewer.rasterise import YAW_DEGREES, oblique_view
@@ -52,36 +53,34 @@ class Trouble:
 
 def bowl() -> Trouble:
     """Normals of a flat thing that lean outwards, as a near light makes them."""
-    v, u = np.indices((HEIGHT, WIDTH)) - np.reshape((HEIGHT / 2, WIDTH / 2), (2, 1, 1))
-    waves = 0.6 * np.sin(u / 5.0), 0.6 * np.sin(v / 5.0)  # slopes of a tray for eggs
-    lean = 0.7 / WIDTH * u, 0.7 / WIDTH * v
-    slopes = [wave - each for wave, each in zip(waves, lean, strict=True)]
-    normals = unit(np.stack((*slopes, -np.ones_like(u)), axis=-1))
-    bent = Scene(normals, np.ones(u.shape, np.bool_), Orthographic())
-    result = surface(bent)
-    flat = relief(height_map(result, "quadric"))
-    return Trouble(bent.normals, bent.mask, whole(result), flat, "--height FILE --flatten quadric")
+    v, u = tray_pixels()
+    return flattened(2.0 / WIDTH * u, 2.0 / WIDTH * v, "quadric")
+
+
+def tilted() -> Trouble:
+    """Normals that all lean to the same side, as directions of lights with an error make them."""
+    return flattened(0.0, 0.7, "plane")
 
 
 def inside_out() -> Trouble:
     """Both x and y flipped: what comes towards the camera goes away from it."""
-    scene = gallery.overlapping_spheres(HEIGHT, WIDTH, Orthographic(0.02))
+    scene = gallery.overlapping_spheres(HEIGHT, WIDTH)
     flipped = replace(scene, normals=scene.normals * (-1.0, -1.0, 1.0))
-    return both(flipped, surface(flipped), surface(scene), "--convention auto")
+    wrong, right = (surface(each).mesh() for each in (flipped, scene))
+    return Trouble(flipped.normals, flipped.mask, wrong, right, "--convention auto")
 
 
 def stepped() -> Trouble:
-    """Noise that is taken for discontinuities."""
-    scene = gallery.vase(HEIGHT, WIDTH)
-    noisy = replace(scene, normals=perturb.with_rotation_noise(scene.normals, 12.0, rng()))
-    smooth = surface(noisy, method=RayPlane(sharpness=0.5, jumps=False))
-    return both(noisy, surface(noisy), smooth, "--no-jumps --sharpness 0.5")
+    """Few levels for each component: facets and terraces. Four bits are seen from afar."""
+    scene = gallery.sphere(HEIGHT, WIDTH)
+    few, many = (replace(scene, normals=quantised(scene.normals, bits)) for bits in (4, 16))
+    return both(few, surface(few), surface(many), "16 bits per channel")
 
 
 def spiky() -> Trouble:
     """Some normals that have nothing to do with the surface."""
-    scene = gallery.sphere(HEIGHT, WIDTH)
-    broken = replace(scene, normals=perturb.with_outliers(scene.normals, 0.02, rng()))
+    scene = gallery.tent(HEIGHT // 3, WIDTH // 3)
+    broken = replace(scene, normals=with_outliers(scene.normals, 0.05, np.random.default_rng(0)))
     method = RayPlane(preprocessing=Preprocessing(facing_away="average", outlier_ratio=0.75))
     remedy = "--facing-away average --outlier-ratio 0.75"
     return both(broken, surface(broken), surface(broken, method=method), remedy)
@@ -92,29 +91,24 @@ def split() -> Trouble:
     scene = gallery.sphere(HEIGHT, WIDTH)
     v, u = np.indices(scene.mask.shape)
     wired = replace(scene, mask=scene.mask & (abs(u - 0.45 * WIDTH - 0.15 * v) > 2))
-    sides = ((80, 75), (130, 75))
+    sides = ((2 * WIDTH // 5, HEIGHT // 2), (13 * WIDTH // 20, HEIGHT // 2))
     assert scene.depth is not None
     known = [(u, v, float(scene.depth[v, u])) for u, v in sides]
     prior = DepthPrior.at(known, HEIGHT, WIDTH)
-    start = np.where(u < 0.45 * WIDTH + 0.15 * v, 3.0, 3.6)
+    start = np.where(u < 0.45 * WIDTH + 0.15 * v, 3.0, 4.2)
     apart = surface(wired, start=start)
     return both(wired, apart, surface(wired, prior=prior), "--point u,v,z on either side")
 
 
-def tilted() -> Trouble:
-    """A crop of a picture with the principal point of the whole one."""
-    camera = Pinhole.from_fov(50.0, HEIGHT, WIDTH)
-    true = replace(camera, cx=camera.cx + 0.45 * WIDTH)
-    scene = gallery.tent(HEIGHT, WIDTH, true)
-    wrong = surface(replace(scene, camera=camera))
-    return both(scene, wrong, surface(scene), "--camera fx,fy,cx,cy of the crop")
-
-
 def torn() -> Trouble:
-    """A slope that is so steep that the mesh takes it for a jump."""
-    scene = gallery.sphere(HEIGHT // 3, WIDTH // 3)
-    result = surface(scene)
-    return Trouble(scene.normals, scene.mask, result.mesh(cut=0.3), result.mesh(cut=3.0), "--cut 3")
+    """Noise that is taken for jumps, at which the mesh is cut."""
+    scene = gallery.tent(HEIGHT // 3, WIDTH // 3)
+    turned = with_rotation_noise(scene.normals, 20.0, np.random.default_rng(0))
+    noisy = replace(scene, normals=turned)
+    method = RayPlane(jumps=False, preprocessing=Preprocessing(facing_away="average"))
+    wrong, right = surface(noisy).mesh(), surface(noisy, method=method).mesh(cut=np.inf)
+    remedy = "--no-jumps --facing-away average --cut inf"
+    return Trouble(noisy.normals, noisy.mask, wrong, right, remedy)
 
 
 TROUBLES: dict[str, Callable[[], Trouble]] = {
@@ -122,16 +116,33 @@ TROUBLES: dict[str, Callable[[], Trouble]] = {
 }
 
 
+def tray_pixels() -> FloatArray:
+    """Rows and columns (2, H, W) from the middle of a picture."""
+    return np.indices((HEIGHT, WIDTH)) - np.reshape((HEIGHT / 2, WIDTH / 2), (2, 1, 1))
+
+
+def flattened(right: FloatArray | float, down: FloatArray | float, base: Base) -> Trouble:
+    """A tray for eggs, seen from above, whose normals lean; and its height over a fitted base."""
+    v, u = tray_pixels()
+    slopes = 0.25 * np.sin(u / 5.0) - right, 0.25 * np.sin(v / 5.0) - down
+    normals = unit(np.stack((*slopes, -np.ones_like(u)), axis=-1))
+    scene = Scene(normals, np.ones(u.shape, np.bool_), Orthographic())
+    result = surface(scene)
+    flat = relief(height_map(result, base))
+    remedy = f"--height FILE --flatten {base}"
+    return Trouble(scene.normals, scene.mask, whole(result), flat, remedy)
+
+
 def surface(scene: Scene, **options: Any) -> Integration:
-    """Integrate a scene, however it ends."""
-    return rayrelief.integrate(
-        scene.normals, scene.camera, mask=scene.mask, on_failure="return", **options
-    )
+    """Integrate a scene, however it ends: what is warned of is the trouble."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rayrelief.IntegrationWarning)
+        return rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, **options)
 
 
 def whole(result: Integration) -> Mesh:
     """Mesh with all that a clean one leaves out: it is what there is to see."""
-    return result.mesh(min_part=1)
+    return uncut(result.points(), result.mask)
 
 
 def both(scene: Scene, wrong: Integration, right: Integration, remedy: str) -> Trouble:
@@ -142,19 +153,19 @@ def both(scene: Scene, wrong: Integration, right: Integration, remedy: str) -> T
 def relief(height: FloatArray) -> Mesh:
     """Mesh of a height map in pixels."""
     v, u = np.indices(height.shape)
-    none = np.zeros(height.shape, np.bool_)
-    return grid_mesh(np.stack((u, v, -height), axis=-1), np.isfinite(height), none, none)
+    return uncut(np.stack((u, v, -height), axis=-1), np.isfinite(height))
+
+
+def uncut(points: FloatArray, inside: BoolArray) -> Mesh:
+    """Mesh of all points (H, W, 3) inside."""
+    none = np.zeros(inside.shape, np.bool_)
+    return grid_mesh(points, inside, none, none)
 
 
 def unit(vectors: FloatArray) -> FloatArray:
     """Vectors of length 1."""
     scaled: FloatArray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     return scaled
-
-
-def rng() -> np.random.Generator:
-    """Random numbers, the same every time."""
-    return np.random.default_rng(0)
 
 
 def main() -> None:

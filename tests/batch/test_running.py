@@ -46,7 +46,9 @@ def test_an_error_and_a_lost_process_are_ends_of_their_own_tasks_alone():
 def test_processes_end_with_the_context_also_when_it_is_left_early(monkeypatch):
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     with closing(run(TWO, process_with_threads, range(100))) as ends:
-        _, (process, threads) = next(ends)
+        _, end = next(ends)
+    assert not isinstance(end, BaseException)
+    process, threads = end
     assert threads == "1"
     assert not psutil.pid_exists(process)
 

@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import Executor, Future
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ TIMEOUT = 300  # seconds: only a run that hangs gets there
 class Here(Executor):
     """Runs a task when it is handed over."""
 
-    def submit(self, task, /, *arguments):
-        future: Future = Future()
+    def submit(self, task: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+        future: Future[Any] = Future()
         future.set_result(task(*arguments))
         return future
 
