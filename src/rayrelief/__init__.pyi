@@ -6,6 +6,7 @@ from . import laws as laws
 from . import methods as methods
 from . import solvers as solvers
 from . import synthetic as synthetic
+from .batch.scenes import map as map
 from .cameras.calibration import read_camera as read_camera
 from .conventions import from_opencv as from_opencv
 from .conventions import to_opencv as to_opencv

@@ -50,8 +50,7 @@ def integrate_many(
     done = _all_done(engine, task, planned)
     rows = [each.row for each in done]
     write_text(summary, as_csv(rows).rstrip("\n"))
-    names = (each.row["name"] for each in done)
-    write_png(sheet, contact_sheet([*zip(names, (d.picture for d in done), strict=True)]))
+    write_png(sheet, contact_sheet([(_caption(each), each.picture) for each in done]))
     if as_json:
         show(to_json(rows))
     else:
@@ -122,6 +121,11 @@ def _in_row(place: PlannedMap, end: Done | BaseException) -> Done:
     if isinstance(end, BaseException):
         return failed(place, end)
     return end
+
+
+def _caption(done: Done) -> str:
+    name = str(done.row["name"])
+    return name if done.picture is not None else f"{name}: {done.row['outcome']}"
 
 
 def _absolute(options: dict[str, Any]) -> dict[str, Any]:

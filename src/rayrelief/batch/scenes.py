@@ -1,0 +1,78 @@
+"""Scenes to futures of their surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import numpy as np
+
+from rayrelief.backends.cpu import CPU
+from rayrelief.batch.base import Share
+from rayrelief.batch.processes import Processes, process_pool
+from rayrelief.estimate import check_memory
+from rayrelief.integration import integrate
+from rayrelief.methods.base import Method
+from rayrelief.methods.catalogue import default_method
+from rayrelief.result import Integration
+from rayrelief.scene import Scene
+
+
+def map(  # what it is: the function over scenes
+    scenes: Iterable[Scene],
+    *,
+    method: Method | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> list[Future[Integration]]:
+    """Integrate scenes at the same time; returns a future of each result, in their order.
+
+    Scripts that call it keep what they do under ``if __name__ == "__main__":``, since new processes
+    import them.
+
+    Parameters
+    ----------
+    scenes
+        Scenes, as ``read_scene`` returns them.
+    method
+        As for ``integrate``.
+    executor
+        Who computes: any of Python's executors, such as ``Client(...).get_executor()`` of dask.
+        None for processes on this machine, which end with the last result.
+    workers
+        Processes; by default as many as there are cores for.
+    threads
+        Threads of each integration: those that the processes leave each other, or one with an
+        executor of your own.
+    options
+        Further arguments of ``integrate``, the same for all.
+
+    Returns
+    -------
+    list of concurrent.futures.Future
+        Their ``result()`` is the Integration, whose status tells how it ended, or raises what
+        ``integrate`` raised.
+    """
+    tasks = list(scenes)
+    how = options | {"method": default_method() if method is None else method}
+    if executor is not None:
+        share = Share(threads or 1, None)
+        return [executor.submit(integrate_scene, scene, share, how) for scene in tasks]
+    machine = Processes.sharing_this_machine(len(tasks), workers, threads)
+    pool = process_pool(machine.workers, machine.threads)
+    futures = [pool.submit(integrate_scene, scene, machine.share(), how) for scene in tasks]
+    pool.shutdown(wait=False)  # after the last of them
+    return futures
+
+
+def integrate_scene(scene: Scene, share: Share, options: dict[str, Any]) -> Integration:
+    """Integrate a scene on its share of a machine."""
+    backend = CPU(share.threads)
+    if options.get("memory_check", True):
+        inside = int(np.count_nonzero(scene.mask))
+        check_memory(scene.mask.size, inside, options["method"], backend, limit=share.memory)
+    given = {"confidence": scene.confidence, "backend": backend, "on_failure": "return"}
+    return integrate(scene.normals, scene.camera, mask=scene.mask, **(given | options))

@@ -1,0 +1,78 @@
+"""Tasks through the processes of this machine: each ends once, also when a process is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import numpy as np
+import psutil
+import pytest
+
+import rayrelief
+from rayrelief.batch.processes import Processes, cores
+from rayrelief.batch.running import run
+from rayrelief.errors import InputError, IntegrationError
+from rayrelief.synthetic import gallery
+
+TWO = Processes(workers=2, threads=1, memory=10**9)
+
+
+def square(number):
+    if number == 3:
+        raise InputError("three", remedy="Take another number")
+    if number == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def process_with_threads(_):
+    return os.getpid(), os.environ["OPENBLAS_NUM_THREADS"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_an_error_and_a_lost_process_are_ends_of_their_own_tasks_alone():
+    ends = [*run(TWO, square, range(9))]
+    assert sorted(number for number, _ in ends) == [*range(9)]
+    by_number = dict(ends)
+    assert [by_number[k] for k in (0, 1, 2, 4, 6, 7, 8)] == [0, 1, 4, 16, 36, 49, 64]
+    assert isinstance(by_number[3], InputError)
+    assert isinstance(by_number[5], IntegrationError)
+
+
+def test_processes_end_with_the_context_also_when_it_is_left_early(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    with closing(run(TWO, process_with_threads, range(100))) as ends:
+        _, end = next(ends)
+    assert not isinstance(end, BaseException)
+    process, threads = end
+    assert threads == "1"
+    assert not psutil.pid_exists(process)
+
+
+@pytest.mark.parametrize(("tasks", "workers", "threads"), [(1, None, None), (9, 3, 2), (2, 7, 1)])
+def test_shares_do_not_exceed_the_machine(tasks, workers, threads):
+    engine = Processes.sharing_this_machine(tasks, workers, threads)
+    assert engine.workers <= tasks
+    assert engine.workers == min(workers or cores(), tasks)
+    assert engine.threads == (threads or max(1, cores() // engine.workers))
+    assert engine.memory * engine.workers <= psutil.virtual_memory().total
+
+
+@pytest.mark.slow
+def test_map_is_integrate_bit_for_bit():
+    scenes = [gallery.sphere(16, 20), gallery.plane(12, 16)]
+    whole = [rayrelief.integrate(s.normals, s.camera, mask=s.mask) for s in scenes]
+    for future, expected in zip(rayrelief.map(scenes, workers=1), whole, strict=True):
+        np.testing.assert_array_equal(future.result().depth, expected.depth)
+
+
+def test_map_through_any_executor_raises_with_the_result():
+    scene = gallery.plane(12, 16)
+    with ThreadPoolExecutor(1) as executor:
+        (future,) = rayrelief.map([scene], executor=executor, periodic=(True, True))
+        with pytest.raises(InputError, match="rthographic"):
+            future.result()

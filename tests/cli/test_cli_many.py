@@ -1,0 +1,208 @@
+"""rayrelief integrate with several maps: rows, files, and that nothing is done twice."""
+
+from __future__ import annotations
+
+import csv
+import signal
+import sys
+import time
+from concurrent.futures import Executor, Future
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from rayrelief.batch.base import Share
+from rayrelief.io.images import read_image
+from rayrelief.synthetic import gallery
+from reference.layout import write_layout
+
+FAST = ("--max-iterations", 2, "--depth-format", "npy", "--mesh-format", "none")
+TIMEOUT = 300  # seconds: only a run that hangs gets there
+
+
+class Here(Executor):
+    """Runs a task when it is handed over."""
+
+    def submit(self, task: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(task(*arguments))
+        return future
+
+
+class Engine:
+    """This process, as an engine: the seam has no other members."""
+
+    at_a_time = 3
+    memory: int | None = None
+
+    def executor(self):
+        return nullcontext(Here())
+
+    def share(self):
+        return Share(1, self.memory)
+
+
+@pytest.fixture
+def here(monkeypatch):
+    engine = Engine()
+    monkeypatch.setattr("rayrelief.cli.many.engine_for", lambda *_: engine)
+    return engine
+
+
+@pytest.fixture
+def maps(tmp_path):
+    """Folder of folders: two good maps, and one that is not."""
+    root = tmp_path / "maps"
+    write_layout(root / "a", gallery.plane(12, 16))
+    write_layout(root / "deep" / "b", gallery.sphere(12, 16))
+    write_layout(root / "bad", gallery.plane(12, 16))
+    (root / "bad" / "normal_map.png").write_bytes(b"no picture")
+    return root
+
+
+def rows_of(out):
+    with open(out / "summary.csv", newline="", encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+def when_written(out):
+    return {
+        path.parent.relative_to(out).as_posix(): path.stat().st_mtime_ns
+        for path in out.rglob("report.json")
+    }
+
+
+def test_one_bad_map_is_a_row_and_not_the_end(here, run, maps, out, read_report):
+    ended = run("integrate", maps, "-o", out, *FAST)
+    assert ended.code == 1
+    (error,) = ended.lines("error: ")
+    rows = rows_of(out)
+    assert rows["bad"]["outcome"] == "failed"
+    assert rows["bad"]["message"] in error
+    for name in ("a", "deep/b"):
+        report = read_report(out / name)
+        assert rows[name]["outcome"] == report["status"]["outcome"]
+        assert float(rows[name]["angle_degrees"]) == report["mean_angle_degrees"]
+        assert float(rows[name]["made"]) == report["errors"]["made"]
+    assert read_image(out / "contact_sheet.png").ndim == 3
+
+
+def test_a_map_of_many_has_the_files_of_one_alone(here, run, maps, out):
+    run("integrate", maps, "-o", out / "many", *FAST)
+    run("integrate", maps / "deep" / "b", "-o", out / "one", *FAST, "--threads", 1)
+    many, one = ({p.name: p for p in (out / place).iterdir()} for place in ("many/deep/b", "one"))
+    assert set(many) == set(one)
+    for name in set(one) - {"report.json"}:
+        assert many[name].read_bytes() == one[name].read_bytes(), name
+
+
+def test_what_is_done_is_not_done_again(here, run, maps, out):
+    run("integrate", maps, "-o", out, *FAST)
+    summary, before = (out / "summary.csv").read_bytes(), when_written(out)
+    run("integrate", maps, "-o", out, *FAST)
+    assert when_written(out) == before
+    assert (out / "summary.csv").read_bytes() == summary
+
+
+@pytest.mark.parametrize(
+    "change", ["setting", "option of the mesh", "normal map", "new file", "lost file"]
+)
+def test_what_has_changed_is_done_again(here, run, maps, out, change):
+    run("integrate", maps, "-o", out, *FAST)
+    before = when_written(out)
+    more: tuple = ()
+    if change == "setting":
+        more = ("--sharpness", 1.5)
+    elif change == "option of the mesh":
+        more = ("--cut", 3)
+    elif change == "normal map":
+        source, target = maps / "deep" / "b", maps / "a"
+        for file in source.iterdir():
+            (target / file.name).write_bytes(file.read_bytes())
+    elif change == "new file":
+        (maps / "a" / "mask.png").unlink()
+    else:
+        (out / "a" / "depth.npy").unlink()
+    run("integrate", maps, "-o", out, *FAST, *more)
+    after = when_written(out)
+    assert after["a"] != before["a"]
+    assert (after["deep/b"] != before["deep/b"]) == bool(more)
+    assert (out / "a" / "depth.npy").exists()
+
+
+def test_a_map_beyond_its_share_of_memory_is_refused(here, run, maps, out):
+    here.memory = 1_000_000
+    ended = run("integrate", maps, "-o", out, *FAST)
+    assert ended.code == 1
+    assert all(row["outcome"] == "failed" for row in rows_of(out).values())
+    assert "--workers" in rows_of(out)["a"]["message"]
+
+
+def test_heights_lie_beside_their_maps(here, run, maps, out):
+    run("integrate", maps, "-o", out, *FAST, "--height", "height.png")
+    assert (out / "a" / "height.png").exists()
+    ended = run("integrate", maps, "-o", out, *FAST, "--height", out / "height.png")
+    assert ended.code == 2
+
+
+@pytest.mark.parametrize("wrong", [("--workers", "0"), ("--workers", "many"), ("--dry-run",)])
+def test_wrong_usage(here, run, maps, out, wrong):
+    assert run("integrate", maps, "-o", out, *wrong).code == 2
+    assert not out.exists()
+
+
+def test_quiet_leaves_warnings_and_errors(here, run, maps, plane, out):
+    many = run("integrate", maps, "-o", out / "many", *FAST, "--quiet")
+    assert many.out == ""
+    assert len(many.lines("error: ")) == 1
+    one = run("integrate", plane, "-o", out / "one", "--quiet", "--threads", 1)
+    assert (one.code, one.out, one.err) == (0, "", "")
+
+
+def test_json_is_the_rows(here, run, maps, out):
+    printed = run("integrate", maps, "-o", out, *FAST, "--json").json()
+    assert [row["name"] for row in printed] == [*rows_of(out)]
+
+
+def test_without_dask_the_message_says_what_to_install(run, maps, out, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    ended = run("integrate", maps, "-o", out, "--scheduler", "tcp://127.0.0.1:1")
+    assert "rayrelief[dask]" in ended.error()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_killed_and_started_again(start, tmp_path, out):
+    for number in range(12):
+        write_layout(tmp_path / "maps" / f"{number:02d}", gallery.plane(12, 16))
+    command = ("integrate", tmp_path / "maps", "-o", out, *FAST, "--workers", 2)
+    process = start(*command)
+    give_up = time.monotonic() + TIMEOUT
+    while len(when_written(out)) < 3 and time.monotonic() < give_up:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=TIMEOUT)
+    before = when_written(out)
+    assert 3 <= len(before) < 12
+    again = start(*command)
+    again.communicate(timeout=TIMEOUT)
+    assert again.returncode == 0
+    after = when_written(out)
+    assert len(after) == 12
+    assert before.items() <= after.items()
+    assert not [*out.rglob(".rayrelief-*")]
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    with monkeypatch.context() as patch:
+        patch.setattr("rayrelief.cli.many.engine_for", lambda *_: Engine())
+        run("integrate", maps, "-o", out / "here", *FAST)
+    options = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
+    with distributed.LocalCluster(**options, dashboard_address=None) as cluster:
+        scheduler = ("--scheduler", cluster.scheduler_address)
+        run("integrate", maps, "-o", out / "cluster", *FAST, *scheduler)
+    here, there = ((out / name / "summary.csv").read_bytes() for name in ("here", "cluster"))
+    assert here == there
