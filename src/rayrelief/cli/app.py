@@ -18,6 +18,7 @@ from rayrelief.cli.integrate import integrate
 from rayrelief.cli.options import Input
 from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.cli.verbs import Verb, spelled_out
+from rayrelief.cli.view import view
 
 PLAIN: dict[str, Any] = {
     "add_completion": False,
@@ -61,6 +62,7 @@ app.command(cls=Verb)(demo)
 app.command(cls=Verb)(spelled_out(evaluate, ()))
 app.command(cls=Verb)(camera)
 app.command(cls=Verb)(doctor)
+app.command(cls=Verb)(view)
 
 
 def _print_version(wanted: bool) -> None:
