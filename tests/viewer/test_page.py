@@ -128,7 +128,7 @@ def test_two_clicks_measure_a_distance(page):
 def test_an_upload_integrates_and_shows_a_surface(page, tmp_path):
     folder = write_layout(tmp_path / "ball", gallery.sphere(40, 50))
     upload(page, "normal map", folder / "normal_map.png")
-    page.get_by_text("axes").first.wait_for()  # the doctor's findings
+    page.get_by_text("--convention").wait_for()  # what the doctor advises
     upload(page, "mask", folder / "mask.png")
     page.get_by_text("mask.png").first.wait_for()
     upload(page, "camera file", folder / "K.txt")

@@ -13,8 +13,8 @@ from rayrelief.mesh.base import Faces
 from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.layers import Layers
 from rayrelief.viewer.page.picking import first_hit
-from rayrelief.viewer.page.placed import Placed
 from rayrelief.viewer.page.server import serve
+from rayrelief.viewer.placed import Placed
 
 CAMERAS = [Pinhole(40.0, 40.0, 15.5, 11.5), Orthographic(0.1), Equirectangular.full(24, 32)]
 

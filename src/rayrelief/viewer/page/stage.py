@@ -14,7 +14,7 @@ from rayrelief.meshing import CUT
 from rayrelief.viewer.display import Colouring, colourings
 from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.page.picking import first_hit
-from rayrelief.viewer.page.placed import Placed
+from rayrelief.viewer.placed import Placed
 from rayrelief.viewer.sheet import INK, Image
 
 APART = 2.1  # radii between the middles of neighbours

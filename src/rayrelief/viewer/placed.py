@@ -1,4 +1,4 @@
-"""Placed: a result in the space of the page, which has y up, z towards the viewer, radius 1."""
+"""Placed: a result where it is looked at: y up, z towards the viewer, its radius 1."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class Placed:
         """
         window = Window.around(self.shown.mask, longest_side=2**31)
         if self.shown.view.origins is not None:
-            far = self.middle - (0, 0, 50 * self.radius)
-            return self.to_page(far), 2 * np.arctan(1 / 50)
+            place = self.middle - (0, 0, 50 * self.radius)
+            return self.to_page(place), 2 * np.arctan(1 / 50)
         rays = self.shown.view.rays[window.rows, window.columns]
         units = rays[np.isfinite(rays).all(axis=-1)]
         units = units / np.linalg.norm(units, axis=-1, keepdims=True)
