@@ -321,7 +321,14 @@ def test_disk_full(run, sphere, out, name, monkeypatch):
     assert "disk" in line
     assert str(out / name) in line
     written = {path.name for path in out.iterdir()}
-    assert written < {"depth.npy", "mesh.ply", "preview.png", "camera.json", "report.json"}
+    assert written < {
+        "depth.npy",
+        "mesh.ply",
+        "preview.png",
+        "layers.npz",
+        "camera.json",
+        "report.json",
+    }
     assert name not in written
 
 

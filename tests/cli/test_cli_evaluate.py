@@ -174,6 +174,7 @@ def test_demo(run, out, monkeypatch, read_report):
     assert sorted(path.name for path in out.iterdir()) == [
         "camera.json",
         "depth.npy",
+        "layers.npz",
         "mesh.ply",
         "preview.png",
         "report.json",
@@ -189,7 +190,7 @@ def test_demo_json(run, out, monkeypatch):
     monkeypatch.setattr("rayrelief.cli.demo.WIDTH", 32)
     report = run("demo", "-o", out, "--json", *ONE_THREAD).json()
     assert report["input"]["size"] == [32, 24]
-    assert len(report["files"]) == 5
+    assert len(report["files"]) == 6
 
 
 def test_version(run):

@@ -35,7 +35,7 @@ BARE = (*ONE_THREAD, "--depth-format", "none", "--mesh-format", "none")
 def test_files_and_summary(run, sphere, out):
     ended = run("integrate", sphere, "-o", out, *ONE_THREAD)
     assert ended.code == 0
-    names = ["camera.json", "depth.npy", "mesh.ply", "preview.png", "report.json"]
+    names = ["camera.json", "depth.npy", "layers.npz", "mesh.ply", "preview.png", "report.json"]
     assert sorted(path.name for path in out.iterdir()) == names
     assert all(str(out / name) in ended.out for name in names)
     assert "MADE (median scale)" in ended.out
@@ -98,7 +98,7 @@ def test_report_of_a_library_that_has_another_name(run, plane, out, monkeypatch,
 def test_json_alone_on_stdout(run, sphere, out, read_report):
     ended = run("integrate", sphere, "-o", out, "--json", *ONE_THREAD)
     printed, stored = ended.json(), read_report(out)
-    names = ["depth.npy", "mesh.ply", "preview.png", "camera.json", "report.json"]
+    names = ["depth.npy", "mesh.ply", "preview.png", "layers.npz", "camera.json", "report.json"]
     assert stored.pop("files") == names, "a folder may be moved"
     assert printed.pop("files") == [str(out / name) for name in names]
     assert printed == stored
@@ -140,7 +140,7 @@ def test_second_run_replaces_the_first(run, sphere, out, read_report):
     for iterations in (1, 3):
         run("integrate", sphere, "-o", out, "--max-iterations", iterations, *ONE_THREAD)
         assert len(read_report(out)["history"]) == iterations
-    assert len(list(out.iterdir())) == 5
+    assert len(list(out.iterdir())) == 6
 
 
 # What an earlier run has left behind
@@ -173,7 +173,7 @@ def test_files_of_an_earlier_run_are_named_and_stay(run, plane, out, read_report
 
     second = run("integrate", plane, "-o", out, "--camera", rays, *BARE)
     (told,) = (line for line in second.lines("note: ") if LEFT in line)
-    assert told.endswith(": depth.npy, mesh.stl, camera.json")
+    assert told.endswith(": depth.npy, mesh.stl, layers.npz, camera.json")
     assert read_report(out)["files"] == ["preview.png", "rays.npy", "report.json"]
     del before["report.json"]
     assert before.items() <= contents(out).items()
@@ -327,7 +327,7 @@ def test_mask_too_thin_for_a_face(run, sphere, out, inside, code, read_report):
     assert ended.code == code, "one pixel has no equations"
     assert "nan" not in ended.out
     assert read_report(out)["mean_angle_degrees"] is None
-    assert len(list(out.iterdir())) == 5
+    assert len(list(out.iterdir())) == 6
 
 
 # Ground truth
@@ -353,7 +353,7 @@ def test_truth_that_is_no_use_does_not_cost_the_result(run, sphere, out, read_re
     (warning,) = ended.lines("warning: ")
     assert "ground truth" in warning
     assert read_report(out)["errors"] is None
-    assert len(list(out.iterdir())) == 5
+    assert len(list(out.iterdir())) == 6
 
 
 # Options of the method

@@ -19,6 +19,8 @@ from rayrelief.cli.options import Input
 from rayrelief.cli.page import report
 from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.cli.verbs import Verb, spelled_out
+from rayrelief.cli.video import video
+from rayrelief.cli.view import view
 
 PLAIN: dict[str, Any] = {
     "add_completion": False,
@@ -63,6 +65,8 @@ app.command(cls=Verb)(spelled_out(evaluate, ()))
 app.command(cls=Verb)(camera)
 app.command(cls=Verb)(doctor)
 app.command(cls=Verb)(report)
+app.command(cls=Verb)(view)
+app.command(cls=Verb)(video)
 
 
 def _print_version(wanted: bool) -> None:

@@ -187,3 +187,22 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], No
 
         with on_compilation(compiling):
             yield advance
+
+
+@contextmanager
+def bar(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar over so many steps on a terminal; elsewhere nothing."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield signals.check
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as steps:
+        task = steps.add_task(printable(title).replace("[", "\\["), total=total)
+
+        def advance() -> None:
+            signals.check()
+            steps.advance(task)
+
+        yield advance

@@ -36,10 +36,11 @@ def doctor(
         ).camera_text()
         with quiet_libraries():
             found = check_up(path, camera=text, mask=mask, which=which, k_order=k_order.value)
-        typer.echo(to_json(_as_json(found)) if as_json else _as_text(found))
+        typer.echo(to_json(_as_json(found)) if as_json else as_text(found))
 
 
-def _as_text(found: CheckUp) -> str:
+def as_text(found: CheckUp) -> str:
+    """What was found out, line by line."""
     from rayrelief.doctor.advice import TURN, reasons, verdict
 
     lines = [("file", str(found.source)), ("size", f"{found.size[0]}x{found.size[1]} pixels")]

@@ -18,7 +18,7 @@ def report(
 ) -> None:
     """Write one HTML file that shows results and their surfaces, without any network."""
     with plain_errors():
-        from rayrelief.viewer.page import write_page
+        from rayrelief.viewer.report_page import write_page
 
         write_page(out, paths)
         size = out.stat().st_size / 1e6

@@ -22,7 +22,7 @@ from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
 # What a run writes: other names in a report are none of its results.
-RESULT = re.compile(r"(depth|mesh|preview|camera|rays)\.[a-z]+")
+RESULT = re.compile(r"(depth|mesh|preview|layers|camera|rays)\.[a-z]+")
 
 LIBRARIES = ("numpy", "scipy", "numba", "OpenEXR", "trimesh")
 

@@ -231,11 +231,13 @@ def result_files(
 ) -> list[Path]:
     """Paths of all that a run writes, in the order of writing."""
     from rayrelief.cameras.ray_map import RayMap
+    from rayrelief.viewer.layers import NAME as LAYERS
 
     depths = (f"depth.{suffix}" for suffix in depth_formats)
     meshes = (f"mesh.{suffix}" for suffix in mesh_formats)
+    layers = [LAYERS] if depth_formats else []  # they are looked at together
     rays = "rays.npy" if isinstance(camera, RayMap) else "camera.json"
-    return [out / name for name in (*depths, *meshes, "preview.png", rays, REPORT)]
+    return [out / name for name in (*depths, *meshes, "preview.png", *layers, rays, REPORT)]
 
 
 def _write_files(
@@ -249,6 +251,7 @@ def _write_files(
     from rayrelief.cameras.calibration import write_camera
     from rayrelief.io.depth import write_depth
     from rayrelief.io.meshes import write_mesh
+    from rayrelief.viewer.layers import Layers
     from rayrelief.viewer.preview import write_preview
 
     written, mesh = [], None
@@ -261,6 +264,8 @@ def _write_files(
                 write_mesh(path, mesh, quads=mesh_options.quads)
             elif path.stem == "preview":
                 write_preview(path, result, truth=truth)
+            elif path.stem == "layers":
+                Layers.of(result, truth).write(path)
             elif path.name != REPORT:
                 write_camera(path, result.camera)
             written.append(path)

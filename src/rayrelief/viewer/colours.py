@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.evaluation.metrics import error_map
 from rayrelief.result import Integration
+from rayrelief.shading import Image
 from rayrelief.viewer.sheet import ColourScale, colour_table
 
 
-def depth_scale(result: Integration) -> ColourScale:
+class HasDepth(Protocol):
+    """A result, as it was computed or as it was read back."""
+
+    @property
+    def depth(self) -> FloatArray:
+        """(H, W), NaN outside."""
+        ...
+
+    @property
+    def mask(self) -> BoolArray:
+        """(H, W): pixels that have a depth."""
+        ...
+
+
+def depth_scale(result: HasDepth) -> ColourScale:
     """Colours of the depth of a result, from near to far."""
     low, high = np.percentile(result.depth[result.mask], (1, 99))
     return ColourScale(colour_table("viridis"), float(low), float(high), ("near", "far"))
+
+
+def jump_scale(jumps: FloatArray) -> ColourScale | None:
+    """Colours of the sizes of jumps (H, W); None where there are none."""
+    sizes = jumps[jumps > 0]
+    if not sizes.size:
+        return None
+    return ColourScale(colour_table("inferno", 205, 0), 0.0, float(np.percentile(sizes, 95)))
+
+
+def paint_jumps(jumps: FloatArray) -> Image:
+    """Picture (H, W, 3) of the sizes of jumps (H, W); white where it is continuous."""
+    scale = jump_scale(jumps) or ColourScale(colour_table("inferno"), 0.0, 0.0)
+    picture = scale.paint(jumps)
+    picture[jumps == 0] = 255
+    return picture
 
 
 def error_of(result: Integration, truth: FloatArray) -> FloatArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,14 +13,19 @@ from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.shading import Image, paint_clay, paint_normals, shade_from_camera
 from rayrelief.surface import grid_mesh
-from rayrelief.viewer.colours import depth_scale, error_of, error_scale
+from rayrelief.viewer.colours import (
+    depth_scale,
+    error_of,
+    error_scale,
+    jump_scale,
+    paint_jumps,
+)
 from rayrelief.viewer.rasterise import YAW_DEGREES, normals_of, oblique_view
 from rayrelief.viewer.sheet import (
-    ColourScale,
     Panel,
-    colour_table,
     in_rows,
 )
+from rayrelief.viewer.window import Window
 
 HEIGHT = 480  # of a panel's picture, unless asked otherwise
 SMALLEST_HEIGHT = 32
@@ -49,7 +53,7 @@ def render_preview(
     height
         Pixels of each panel's picture, without captions and margins.
     """
-    rows, columns = _Window.around(result.mask, longest_side=2 * height).shape
+    rows, columns = Window.around(result.mask, longest_side=2 * height).shape
     width = round(height * min(max(columns / rows, NARROWEST), WIDEST))
     return in_rows(preview_panels(result, truth, height, width), height, width)
 
@@ -76,7 +80,7 @@ def preview_panels(
             expected=f"at least {SMALLEST_HEIGHT}",
             remedy="Leave height out for 480",
         )
-    window = _Window.around(result.mask, longest_side=2 * height)
+    window = Window.around(result.mask, longest_side=2 * height)
     jumps = window.largest(result.active_jumps())
     mesh, inside = _surface(result, window, jumps)
     last = (
@@ -93,51 +97,7 @@ def preview_panels(
     ]
 
 
-@dataclass(frozen=True)
-class _Window:
-    """The part of the image that is shown: rows and columns, and every how many pixels of them."""
-
-    rows: slice
-    columns: slice
-    stride: int
-
-    @classmethod
-    def around(cls, mask: BoolArray, longest_side: int) -> _Window:
-        """Bounding box of a mask (H, W) with a little margin, in at most so many samples."""
-        spans = []
-        for axis in (1, 0):
-            inside = np.flatnonzero(mask.any(axis=axis))
-            low, high = int(inside[0]), int(inside[-1]) + 1
-            border = (high - low) // 40
-            spans.append((max(0, low - border), min(mask.shape[1 - axis], high + border)))
-        stride = -(-max(high - low for low, high in spans) // longest_side)
-        rows, columns = (slice(*span, stride) for span in spans)
-        return cls(rows, columns, stride)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns) of samples."""
-        rows, columns = (
-            len(range(side.start, side.stop, side.step)) for side in (self.rows, self.columns)
-        )
-        return rows, columns
-
-    def samples(self, image: FloatArray) -> FloatArray:
-        """Samples (h, w, ...) of an image (H, W, ...)."""
-        return image[self.rows, self.columns]
-
-    def largest(self, image: FloatArray) -> FloatArray:
-        """(h, w): largest value between each sample and the next; NaN where there is none."""
-        every = image[self.rows.start : self.rows.stop, self.columns.start : self.columns.stop]
-        rows, columns = self.shape
-        padded = np.full((rows * self.stride, columns * self.stride), np.nan)
-        padded[: every.shape[0], : every.shape[1]] = every
-        blocks = padded.reshape(rows, self.stride, columns, self.stride)
-        values: FloatArray = np.fmax.reduce(np.fmax.reduce(blocks, axis=3), axis=1)
-        return values
-
-
-def _normal_panel(result: Integration, window: _Window) -> Panel:
+def _normal_panel(result: Integration, window: Window) -> Panel:
     return Panel("normals, the input", paint_normals(window.samples(result.input_normals)))
 
 
@@ -150,7 +110,7 @@ def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
     ]
 
 
-def _surface(result: Integration, window: _Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
+def _surface(result: Integration, window: Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
     """Mesh of the samples, and which of them (h, w) are its vertices, row by row."""
     if window.stride == 1:
         mesh = result.mesh()
@@ -176,22 +136,19 @@ def _frontal_view(result: Integration, mesh: Mesh, inside: BoolArray) -> FloatAr
     return image
 
 
-def _depth_panel(result: Integration, window: _Window) -> Panel:
+def _depth_panel(result: Integration, window: Window) -> Panel:
     scale = depth_scale(result)
     picture = scale.paint(window.samples(result.depth))
     return Panel(f"depth, {result.depth_kind}", picture, scale)
 
 
 def _jump_panel(jumps: FloatArray) -> Panel:
-    sizes = jumps[jumps > 0]
-    high = float(np.percentile(sizes, 95)) if sizes.size else 0.0
-    scale = ColourScale(colour_table("inferno", 205, 0), 0.0, high)
-    picture = scale.paint(jumps)
-    picture[jumps == 0] = 255
-    return Panel("jumps of the depth", picture, scale) if sizes.size else Panel("no jumps", picture)
+    scale = jump_scale(jumps)
+    caption = "no jumps" if scale is None else "jumps of the depth"
+    return Panel(caption, paint_jumps(jumps), scale)
 
 
-def _error_panel(result: Integration, truth: FloatArray, window: _Window) -> Panel:
+def _error_panel(result: Integration, truth: FloatArray, window: Window) -> Panel:
     """Error in the unit of the depth beside it: the truth is aligned with the depth."""
     error = error_of(result, truth)
     both, scale = np.isfinite(error), error_scale(error)

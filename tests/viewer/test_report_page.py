@@ -16,7 +16,7 @@ import trimesh
 import rayrelief
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.images import write_png
-from rayrelief.viewer import page
+from rayrelief.viewer import report_page as page
 
 FLAGS = (
     "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader "

@@ -125,7 +125,7 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
     entries = [each.entry(MOST_FACES // len(shown)) for each in shown]
     # Inside a script element nothing else ends it.
     data = json.dumps(entries, allow_nan=False).replace("</", "<\\/")
-    template = files("rayrelief.viewer").joinpath("page.html").read_text(encoding="utf-8")
+    template = files("rayrelief.viewer").joinpath("report_page.html").read_text(encoding="utf-8")
     with atomic_write(path) as temporary:
         temporary.write_text(template.replace("DATA", data, 1), encoding="utf-8")
 

@@ -1,0 +1,73 @@
+"""rayrelief view: results in the browser, and new ones integrated there."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rayrelief.cli import signals
+from rayrelief.cli.console import plain_errors, quiet_libraries, say, show
+
+MEGABYTE = 1_000_000
+
+
+def view(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH]...", help="Folders that integrate has written."),
+    ] = None,
+    *,
+    photo: Annotated[
+        Path | None, typer.Option(help="A photo of the same view, to colour the surface with.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; others than this machine: 0.0.0.0.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port, or the next one that is free.")] = 8080,
+    max_upload: Annotated[
+        int, typer.Option(help="Largest file to be uploaded, in MB.", min=1)
+    ] = 200,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Do not open a browser, only tell the address.")
+    ] = False,
+) -> None:
+    """Look at results in the browser, side by side, or integrate normal maps there."""
+    with plain_errors():
+        from rayrelief.io.images import read_picture
+        from rayrelief.viewer.finished import read_finished
+        from rayrelief.viewer.page.server import serve
+
+        results = [read_finished(path) for path in paths or ()]
+        picture = None if photo is None else read_picture(photo)
+        if host not in ("127.0.0.1", "localhost", "::1"):
+            say(f"warning: whoever can reach {host} can see the results and upload files")
+        with serve(
+            results,
+            host=host,
+            port=port,
+            largest_upload=max_upload * MEGABYTE,
+            examine=examine,
+            photo=picture,
+        ) as address:
+            show(f"{address}  (Ctrl-C ends it)")
+            if not no_open:
+                webbrowser.open(address)
+            try:
+                while True:
+                    time.sleep(1)
+            except KeyboardInterrupt:
+                say("note: the page is closed, and what was uploaded is deleted")
+                raise typer.Exit(signals.exit_code()) from None
+
+
+def examine(path: Path, camera: str | Path | None, mask: Path | None) -> str:
+    """What the doctor says of an uploaded map."""
+    from rayrelief.cli.doctor import as_text
+    from rayrelief.datasets.check_up import check_up
+
+    with quiet_libraries():
+        return as_text(check_up(path, camera=camera, mask=mask))

@@ -1,0 +1,108 @@
+"""Finished: a result read back from the folder that a run has written."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.calibration import read_camera
+from rayrelief.cameras.view import View
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import FileError
+from rayrelief.io.depth import WRITERS, read_depth
+from rayrelief.io.sources import as_path, missing
+from rayrelief.mesh.units import METRES
+from rayrelief.viewer.layers import NAME as LAYERS
+from rayrelief.viewer.layers import Layers
+
+DEPTHS = tuple(f"depth{suffix}" for suffix in WRITERS)  # the more a file stores the earlier
+CAMERAS = ("camera.json", "rays.npy")
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A surface that has been integrated, in the camera frame.
+
+    Attributes
+    ----------
+    name
+        That of its folder.
+    folder
+        Where its files are.
+    depth
+        (H, W), NaN outside.
+    camera
+        The one that saw it.
+    layers
+        What else is known at every pixel.
+    unit
+        Unit of the depth; empty where nobody said it.
+    summary
+        How the run went, in a few words; empty where no report says it.
+    """
+
+    name: str
+    folder: Path
+    depth: FloatArray
+    camera: Camera
+    layers: Layers
+    unit: str = ""
+    summary: str = ""
+
+    @property
+    def mask(self) -> BoolArray:
+        """(H, W): pixels that have a depth."""
+        return np.isfinite(self.depth)
+
+    @cached_property
+    def view(self) -> View:
+        """The camera, looking at an image of this size."""
+        return View.of(self.camera, *self.depth.shape)
+
+
+def read_finished(path: str | os.PathLike[str]) -> Finished:
+    """Read a folder that ``rayrelief integrate`` has written."""
+    folder = as_path(path)
+    if not folder.exists():
+        raise missing(folder, "a folder that rayrelief integrate has written")
+    depth, _ = read_depth(_one_of(folder, DEPTHS))
+    if not np.isfinite(depth).any():
+        raise FileError(
+            f"the depth in {folder} has no finite value",
+            expected="a surface",
+            remedy="Check how the run ended: rayrelief integrate says it",
+        )
+    camera = read_camera(_one_of(folder, CAMERAS), height=depth.shape[0], width=depth.shape[1])
+    beside = folder / LAYERS
+    layers = Layers.read(beside, depth.shape) if beside.is_file() else Layers()
+    unit, summary = _report(folder / "report.json")
+    return Finished(folder.resolve().name, folder, depth, camera, layers, unit, summary)
+
+
+def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
+    """First of these files that a folder has."""
+    found = next((folder / name for name in names if (folder / name).is_file()), None)
+    if found is None:
+        raise FileError(
+            f"{folder} is not a folder with a result: it has no {names[0]}",
+            expected="a folder that rayrelief integrate has written, with " + " or ".join(names),
+            remedy="Run rayrelief integrate first, and give the folder of its -o",
+        )
+    return found
+
+
+def _report(path: Path) -> tuple[str, str]:
+    """Unit and summary from a report; empty where there is none to be understood."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        unit = report.get("unit")
+        parts = [report["method"]["type"], report["status"]["cause"]]
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return "", ""
+    return unit if unit in METRES else "", ", ".join(map(str, parts))

@@ -1,0 +1,101 @@
+"""Layers: what a result knows at every pixel beside its depth, kept as a file beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.atomic import atomic_write
+from rayrelief.io.numpy_files import npz_names, read_npz
+from rayrelief.methods.base import Support
+from rayrelief.result import Integration
+from rayrelief.viewer.colours import error_of
+
+NAME = "layers.npz"
+
+Map = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """Images (H, W, ...) about a result in the camera frame; None for what it does not know.
+
+    Attributes
+    ----------
+    normals
+        (H, W, 3) those that were integrated, NaN outside.
+    jumps
+        In the unit of the depth, to the next pixel right or below; 0 where it is continuous.
+    segments
+        Label of the continuous part or, where the method looks for none, of the separate component.
+    floating
+        Whether nothing but its neighbours in the picture tells where a pixel's segment is.
+    weights
+        The smallest weight of an equation between a pixel and its neighbours.
+    error
+        Against the ground truth, in the unit of the depth.
+    """
+
+    normals: Map | None = None
+    jumps: Map | None = None
+    segments: Map | None = None
+    floating: Map | None = None
+    weights: Map | None = None
+    error: Map | None = None
+
+    @classmethod
+    def of(cls, result: Integration, truth: FloatArray | None = None) -> Layers:
+        """Layers of a result, in types that are large enough to be looked at."""
+        segments, floating = _segments(result)
+        try:
+            weights: Map | None = result.weights.smallest().astype(np.float16)
+        except InputError:  # a method without any
+            weights = None
+        return cls(
+            normals=result.input_normals.astype(np.float16),
+            jumps=result.active_jumps().astype(np.float32),
+            segments=segments,
+            floating=floating,
+            weights=weights,
+            error=None if truth is None else error_of(result, truth).astype(np.float32),
+        )
+
+    def write(self, path: Path) -> None:
+        """Write them as an .npz file."""
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **{name: image for name, image in known.items() if image is not None})
+
+    @classmethod
+    def read(cls, path: Path, shape: tuple[int, ...]) -> Layers:
+        """Layers that a run has written beside a depth of this shape."""
+        names = npz_names(path)
+        known = [field.name for field in fields(cls) if field.name in names]
+        images = {name: read_npz(path, (name,)) for name in known}
+        for name, image in images.items():
+            if image.shape[:2] != shape or image.ndim != (3 if name == "normals" else 2):
+                raise FileError(
+                    f"{path} holds {name} of the shape {image.shape}",
+                    expected=f"images of {shape[1]}x{shape[0]} pixels, as the depth beside it",
+                    remedy="Integrate the map again, into a folder of its own",
+                )
+        return cls(**images)
+
+
+def _segments(result: Integration) -> tuple[Map, BoolArray]:
+    """Labels of the parts (H, W), and which pixels float."""
+    try:
+        labels, support = result.segments, result.support
+    except InputError:  # a method that looks for none
+        components = result.components
+        several = components.free > 1
+        return components.labels, (components.labels > 0) & several
+    floats = np.array([each <= Support.ORDER for each in support] + [False])  # -1 is outside
+    floating: BoolArray = floats[labels]
+    return labels, floating

@@ -1,0 +1,1 @@
+"""The live page: results in a browser, and new ones integrated there."""

@@ -1,0 +1,87 @@
+"""The server of the page: where it listens, and what it opens with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rayrelief.errors import InputError
+from rayrelief.shading import Image
+from rayrelief.viewer.finished import Finished
+from rayrelief.viewer.page.controls import Controls
+from rayrelief.viewer.page.stage import Stage
+from rayrelief.viewer.page.upload import Examine, Upload
+
+
+@contextmanager
+def serve(
+    results: Sequence[Finished],
+    *,
+    host: str,
+    port: int,
+    largest_upload: int,
+    examine: Examine,
+    photo: Image | None = None,
+) -> Iterator[str]:
+    """Serve results until the context ends, at an address that is yielded.
+
+    Parameters
+    ----------
+    results
+        Shown side by side.
+    host, port
+        Where to listen; the next port that is free is taken.
+    largest_upload
+        Bytes of a file that may be uploaded.
+    examine
+        Says what kind of normal map a path is, given its camera and its mask.
+    photo
+        RGB (H, W, 3), the same view as that of the results.
+    """
+    viser = _library()
+    with redirect_stdout(StringIO()):  # it greets with addresses in a frame, asked or not
+        server = viser.ViserServer(host=host, port=port, label="rayrelief", verbose=False)
+    try:
+        with TemporaryDirectory(prefix="rayrelief-view-") as folder:
+            server.gui.configure_theme(show_logo=False, show_share_button=False)
+            server.gui.main_panel.dock_right()
+            stage = Stage(server)
+            controls = Controls(server, stage)
+            Upload(
+                server,
+                stage,
+                Path(folder),
+                largest=largest_upload,
+                examine=examine,
+                finished=controls.refresh,
+                expanded=not results,
+            )
+            for result in results:
+                stage.add(result, photo)
+            controls.refresh()
+
+            @server.on_client_connect
+            def _(client: Any) -> None:
+                client.camera.on_update(lambda _: stage.turn(client.camera.wxyz))
+
+            shown = "localhost" if host in ("127.0.0.1", "0.0.0.0") else host
+            yield f"http://{shown}:{server.get_port()}"
+    finally:
+        with redirect_stdout(StringIO()):
+            server.stop()
+
+
+def _library() -> Any:
+    try:
+        import viser
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "the page needs the package viser, which is not installed",
+            expected="rayrelief with its extra viewer",
+            remedy='Install it: python -m pip install "viser>=1.1" "pillow>=10"',
+        ) from error
+    return viser

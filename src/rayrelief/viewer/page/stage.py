@@ -1,0 +1,230 @@
+"""Stage: results side by side in the scene of the page, under one light, turning together."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rayrelief.conventions import FloatArray, from_opencv
+from rayrelief.mesh import Mesh
+from rayrelief.meshing import CUT
+from rayrelief.shading import Image
+from rayrelief.viewer.display import Colouring, colourings
+from rayrelief.viewer.finished import Finished
+from rayrelief.viewer.page.picking import first_hit
+from rayrelief.viewer.placed import Placed
+from rayrelief.viewer.sheet import INK
+
+APART = 2.1  # radii between the middles of neighbours
+LIGHT = (-0.8, 0.8, 1.0)
+FIELD = np.radians(40)  # of the picture, vertically
+MARK = 0.012  # radius of a clicked point
+
+
+@dataclass(frozen=True)
+class Look:
+    """How all results are drawn."""
+
+    colour: str = "clay"
+    cut: float = CUT
+    exaggeration: float = 1.0
+    wireframe: bool = False
+    camera: bool = False
+
+    @property
+    def scale(self) -> tuple[float, float, float]:
+        """Of the three axes: the one towards the camera is exaggerated."""
+        return 1.0, 1.0, self.exaggeration
+
+
+class Actor:
+    """A result on the stage, and what of it has been sent to the browsers."""
+
+    def __init__(self, server: Any, number: int, placed: Placed, photo: Image | None) -> None:
+        self.placed, self._scene, self.name = placed, server.scene, f"/result{number}"
+        self.frame = server.scene.add_frame(self.name, show_axes=False)
+        self.colourings = colourings(placed.shown, photo)
+        self.mesh, self.stride = placed.mesh(CUT)
+        self.colouring = Colouring(np.empty((0, 0, 3), np.uint8), "")
+        self._drawn: Look | None = None
+        self._parts: dict[str, Any] = {}
+        self._scene.add_label(
+            f"{self.name}/name", placed.shown.name, position=(0, -1.05, 0), anchor="top-center"
+        )
+
+    @property
+    def vertices(self) -> FloatArray:
+        """Those of its mesh, on the page, before they are moved and exaggerated."""
+        return from_opencv(self.mesh.vertices, "opengl")
+
+    def draw(self, look: Look) -> None:
+        """Send what differs from what was drawn last."""
+        old = self._drawn
+        if old is None or old.cut != look.cut:
+            self.mesh, self.stride = self.placed.mesh(look.cut)
+            old = None
+        if old is None or old.colour != look.colour:
+            paint = self.colourings.get(look.colour, self.colourings["clay"])
+            self.colouring = paint()
+            data = self.placed.glb(self.mesh, self.colouring.picture)
+            self._parts["surface"] = self._scene.add_glb(
+                f"{self.name}/surface", data, scale=look.scale, cast_shadow=False
+            )
+        if old is None or old.wireframe != look.wireframe:
+            self._toggle("wires", look.wireframe, self._add_wires)
+        if old is None or old.camera != look.camera:
+            self._toggle("camera", look.camera, self._add_camera)
+        for name in ("surface", "wires"):
+            if name in self._parts:
+                self._parts[name].scale = look.scale
+        self._drawn = look
+
+    def _toggle(self, name: str, wanted: bool, add: Any) -> None:
+        if name in self._parts:
+            self._parts.pop(name).remove()
+        if wanted:
+            self._parts[name] = add(f"{self.name}/{name}")
+
+    def _add_wires(self, name: str) -> Any:
+        return self._scene.add_mesh_simple(
+            name, self.vertices, self.mesh.faces, color=INK, wireframe=True, cast_shadow=False
+        )
+
+    def _add_camera(self, name: str) -> Any:
+        lines = self.placed.outline
+        return self._scene.add_line_segments(
+            name, lines, INK, thickness=1.5, thickness_units="screen"
+        )
+
+    def hit(self, origin: FloatArray, direction: FloatArray, look: Look) -> FloatArray | None:
+        """First point on a ray of the page, in the actor's own axes without exaggeration."""
+        scale = np.array(look.scale)
+        local = (origin - self.frame.position) / scale
+        return first_hit(self.vertices, self.mesh.faces, local, direction / scale)
+
+    def remove(self) -> None:
+        """Take it off the stage."""
+        self.frame.remove()
+
+
+class Stage:
+    """Results side by side: whoever turns the view turns each of them in its place."""
+
+    def __init__(self, server: Any) -> None:
+        self._server, self._lock = server, threading.Lock()
+        self.look = Look()
+        self.actors: list[Actor] = []
+        self._count = 0
+        self._marks: list[tuple[Actor, FloatArray]] = []
+        self._right = np.array([1.0, 0.0, 0.0])
+        scene = server.scene
+        scene.set_up_direction("+y")
+        scene.configure_default_lights(enabled=False)
+        scene.configure_environment_map(None)
+        scene.add_light_ambient("/ambient", intensity=0.8)
+        self.light = scene.add_transform_controls(
+            "/light", scale=0.35, disable_rotations=True, position=LIGHT
+        )
+        scene.add_light_point("/light/lamp", intensity=3.0, decay=0.0)
+        self._frame_view()
+
+    def _frame_view(self) -> None:
+        """Let new visitors stand where they see all results."""
+        width = 1 + APART / 2 * max(len(self.actors) - 1, 0)
+        distance = 1.25 * width / np.tan(FIELD / 2)
+        first = self._server.initial_camera
+        first.fov = FIELD
+        first.look_at = (0.0, 0.0, 0.0)
+        first.position = (0.35 * distance, 0.25 * distance, 0.9 * distance)
+
+    def add(self, shown: Finished, photo: Image | None = None) -> Actor:
+        """Put a result beside the others."""
+        actor = Actor(self._server, self._count, Placed.of(shown), photo)
+        with self._lock:
+            self._count += 1
+            self.actors.append(actor)
+            actor.draw(self.look)
+        self._arrange()
+        self._frame_view()
+        return actor
+
+    def clear(self) -> None:
+        """Take all results off."""
+        with self._lock:
+            for actor in self.actors:
+                actor.remove()
+            self.actors.clear()
+        self.forget_marks()
+
+    def draw(self, **changes: Any) -> None:
+        """Draw all results with changes of the look; of many that wait only the last is drawn."""
+        self.look = replace(self.look, **changes)
+        with self._lock:
+            for actor in self.actors:
+                actor.draw(self.look)
+
+    def turn(self, wxyz: FloatArray) -> None:
+        """Keep the results side by side for a viewer with this orientation (x right)."""
+        if len(self.actors) > 1:
+            w, x, y, z = wxyz
+            self._right = np.array(
+                [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)]
+            )
+            self._arrange()
+
+    def _arrange(self) -> None:
+        for number, actor in enumerate(self.actors):
+            actor.frame.position = APART * (number - (len(self.actors) - 1) / 2) * self._right
+
+    def mark(self, origin: FloatArray, direction: FloatArray) -> str:
+        """Mark the point that a ray hits; the distance of the last two of one result, in words."""
+        hits = [(actor, actor.hit(origin, direction, self.look)) for actor in self.actors]
+        seen = [(actor, point) for actor, point in hits if point is not None]
+        if not seen:
+            return "No surface there."
+        actor, point = min(
+            seen, key=lambda each: float(np.linalg.norm(each[0].frame.position + each[1] - origin))
+        )
+        if len(self._marks) == 2 or (self._marks and self._marks[0][0] is not actor):
+            self.forget_marks()
+        number = len(self._marks)
+        self._marks.append((actor, point))
+        scene, scale = self._server.scene, np.array(self.look.scale)
+        scene.add_icosphere(
+            f"{actor.name}/mark{number}", radius=MARK, color=(214, 40, 40), position=scale * point
+        )
+        if number == 0:
+            return "Click a second point."
+        ends = np.stack([each for _, each in self._marks])
+        scene.add_line_segments(
+            f"{actor.name}/measure",
+            scale * ends[None],
+            (214, 40, 40),
+            thickness=2.0,
+            thickness_units="screen",
+        )
+        return "Distance: " + actor.placed.length(float(np.linalg.norm(ends[1] - ends[0])))
+
+    def forget_marks(self) -> None:
+        """Remove the points that were clicked."""
+        for actor, _ in self._marks:
+            for part in ("mark0", "mark1", "measure"):
+                self._server.scene.remove_by_name(f"{actor.name}/{part}")
+        self._marks.clear()
+
+
+def described(actor: Actor) -> str:
+    """What is seen of a result, in words; says so where it is less than there is."""
+    mesh: Mesh = actor.mesh
+    height, width = actor.placed.shown.depth.shape
+    every = f"every {actor.stride} pixels" if actor.stride > 1 else "all pixels"
+    lines = [
+        f"**{actor.placed.shown.name}**: {width}x{height} pixels, {len(mesh.faces):,} faces drawn "
+        f"({every})",
+        actor.placed.shown.summary,
+        actor.colouring.words,
+    ]
+    return "  \n".join(line for line in lines if line)

@@ -1,0 +1,175 @@
+"""New maps in the page: uploaded, examined, integrated, put on the stage."""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rayrelief.cameras.calibration import write_camera
+from rayrelief.conventions import SOURCES
+from rayrelief.datasets.folder import read_scene
+from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
+from rayrelief.integration import integrate
+from rayrelief.io.depth import write_depth
+from rayrelief.io.meshes import write_mesh
+from rayrelief.memory import in_words
+from rayrelief.methods import catalogue
+from rayrelief.methods.base import Iteration
+from rayrelief.scene import Scene
+from rayrelief.viewer.finished import read_finished
+from rayrelief.viewer.layers import NAME as LAYERS
+from rayrelief.viewer.layers import Layers
+from rayrelief.viewer.page.stage import Stage
+
+CAMERAS = ("field of view", "orthographic", "uploaded file")
+ROLES = ("normal map", "mask", "camera file")
+NAME = re.compile(r"[^A-Za-z0-9._-]")
+
+Examine = Callable[[Path, str | Path | None, Path | None], str]
+
+
+class Upload:
+    """The part of the panel that takes a new map, and what it has taken so far.
+
+    Files are written into ``folder`` alone, each in a folder of its own under a harmless name.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        stage: Stage,
+        folder: Path,
+        *,
+        largest: int,
+        examine: Examine,
+        finished: Callable[[], None],
+        expanded: bool,
+    ) -> None:
+        self._stage, self._folder, self._largest = stage, folder, largest
+        self._examine, self._finished = examine, finished
+        self._files: dict[str, Path] = {}
+        self._busy, self._runs = threading.Lock(), 0
+        gui = server.gui
+        with gui.add_folder("Integrate a normal map", expand_by_default=expanded):
+            buttons = {role: gui.add_upload_button(f"Upload {role}") for role in ROLES}
+            self._taken = gui.add_markdown(f"Files of up to {in_words(largest)}.")
+            self._findings = gui.add_markdown("")
+            self._axes = gui.add_dropdown("Axes", ("auto", *SOURCES))
+            self._camera = gui.add_dropdown("Camera", CAMERAS)
+            self._field = gui.add_number("Degrees", 60.0, min=0.1, max=179.0, step=0.1)
+            self._method = gui.add_dropdown(
+                "Method", tuple(catalogue.RECIPES), initial_value=catalogue.DEFAULT
+            )
+            beside = gui.add_checkbox("Beside the others", False)
+            go = gui.add_button("Integrate")
+            self._progress = gui.add_progress_bar(0.0, visible=False)
+            self._message = gui.add_markdown("")
+        for role, button in buttons.items():
+            button.on_upload(lambda event, role=role: self._told(self._take, role, event.target))
+        go.on_click(lambda _: self._told(self._integrate, beside.value))
+
+    def _told(self, action: Callable[..., None], *arguments: Any) -> None:
+        """Do something, and say in the page why it cannot be done."""
+        if not self._busy.acquire(blocking=False):
+            self._message.content = "A map is being integrated: wait until it is finished."
+            return
+        try:
+            self._message.content = ""
+            action(*arguments)
+        except RayreliefError as error:
+            self._message.content = f"**Error:** {error}"
+        except MemoryError:
+            self._message.content = "**Error:** not enough memory. Use a smaller map."
+        finally:
+            self._progress.visible = False
+            self._busy.release()
+
+    def _take(self, role: str, button: Any) -> None:
+        """Keep a file that was uploaded; a normal map is examined at once."""
+        name, content = button.value.name, button.value.content
+        if len(content) > self._largest:
+            raise FileError(
+                f"{name} has {in_words(len(content))}",
+                expected=f"at most {in_words(self._largest)}",
+                remedy="Start rayrelief view with a larger --max-upload",
+            )
+        place = self._folder / role.replace(" ", "_") / NAME.sub("_", Path(name).name).lstrip(".")
+        place.parent.mkdir(exist_ok=True)
+        if role in self._files:
+            self._files.pop(role).unlink(missing_ok=True)
+        place.write_bytes(content)
+        self._files[role] = place
+        if role == "camera file":
+            self._camera.value = CAMERAS[2]
+        self._taken.content = "Taken: " + ", ".join(path.name for path in self._files.values())
+        if "normal map" in self._files:
+            camera = self._files.get("camera file")
+            findings = self._examine(self._files["normal map"], camera, self._files.get("mask"))
+            self._findings.content = f"```\n{findings.replace(str(self._folder), '')}\n```"
+
+    def _scene(self) -> Scene:
+        """Scene of the files and what was chosen beside them."""
+        if "normal map" not in self._files:
+            raise FileError(
+                "there is no normal map yet",
+                expected="a normal map",
+                remedy="Upload one: PNG, TIFF, EXR, NPY, NPZ or MAT",
+            )
+        camera: str | Path | None = {
+            CAMERAS[0]: f"fov:{self._field.value:g}",
+            CAMERAS[1]: "orthographic",
+            CAMERAS[2]: self._files.get("camera file"),
+        }[self._camera.value]
+        if camera is None:
+            raise FileError(
+                "there is no camera file yet",
+                expected="a calibration, such as K.txt or camera.json",
+                remedy="Upload one, or choose another camera",
+            )
+        return read_scene(
+            self._files["normal map"],
+            convention=self._axes.value,
+            camera=camera,
+            mask=self._files.get("mask"),
+        )
+
+    def _integrate(self, beside: bool) -> None:
+        self._progress.visible, self._progress.value = True, 0.0
+        scene, method = self._scene(), catalogue.RECIPES[self._method.value]()
+        limit = getattr(method, "max_iterations", None) or 40
+
+        def advance(iteration: Iteration) -> None:
+            self._progress.value = min(100.0 * iteration.number / limit, 100.0)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IntegrationWarning)  # the status says the same
+            result = integrate(
+                scene.normals,
+                scene.camera,
+                mask=scene.mask,
+                confidence=scene.confidence,
+                method=method,
+                callback=advance,
+            )
+        self._runs += 1
+        folder = self._folder / f"{scene.name}-{self._runs}"
+        write_depth(folder / "depth.npz", result.depth, result.depth_kind)
+        write_mesh(folder / "mesh.ply", result.mesh())
+        write_camera(
+            folder / "camera.json",
+            result.camera,
+            height=result.depth.shape[0],
+            width=result.depth.shape[1],
+        )
+        Layers.of(result).write(folder / LAYERS)
+        shown = read_finished(folder)
+        if not beside:
+            self._stage.clear()
+        self._stage.add(shown)
+        self._finished()
+        notes = "".join(f"\n- {note}" for note in (*scene.notes, *result.status.notes))
+        self._message.content = f"{result.status.cause}{notes}"

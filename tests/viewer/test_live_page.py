@@ -1,0 +1,150 @@
+"""The live page in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rayrelief import RayPlane, integrate
+from rayrelief.cameras.calibration import write_camera
+from rayrelief.io.depth import write_depth
+from rayrelief.synthetic import gallery
+from rayrelief.viewer.finished import read_finished
+from rayrelief.viewer.layers import Layers
+from reference.layout import write_layout
+
+pytest.importorskip("viser", reason="viser is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader "
+    "--disable-background-networking --disable-sync --no-first-run"
+)
+TIMEOUT = 120  # seconds: only a page that hangs gets there
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="the browser chromium is not installed"),
+    pytest.mark.slow,
+    # Of the libraries of the server and the browser; sockets end when the collector comes.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    """Address of a page with one result."""
+    from rayrelief.cli.view import examine
+    from rayrelief.viewer.page.server import serve
+
+    scene, folder = gallery.still_life(60, 80), tmp_path_factory.mktemp("still_life")
+    result = integrate(scene.normals, scene.camera, mask=scene.mask, method=RayPlane())
+    write_depth(folder / "depth.npz", result.depth, result.depth_kind)
+    write_camera(folder / "camera.json", result.camera)
+    Layers.of(result, scene.depth).write(folder / "layers.npz")
+    shown = read_finished(folder)
+    with serve(
+        [shown], host="127.0.0.1", port=8450, largest_upload=100_000, examine=examine
+    ) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def page(address) -> Iterator[Any]:
+    """The page, loaded and drawn."""
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        page = browser.new_page(viewport={"width": 900, "height": 1100})
+        page.set_default_timeout(1000 * TIMEOUT)
+        page.goto(address)
+        page.get_by_text("faces drawn").wait_for()
+        until(lambda: surface(page).mean() > 0.02)
+        page.get_by_text("Integrate a normal map").click()
+        yield page
+        browser.close()
+
+
+def until(condition: Callable[[], Any]) -> None:
+    """Wait for a condition, at most for the time that only a hanging page takes."""
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.2)
+
+
+def picture(page) -> np.ndarray:
+    """RGB (H, W, 3) of the scene, without its panel."""
+    import cv2
+
+    box = page.locator("canvas").first.bounding_box()
+    data = page.screenshot(clip={**box, "width": min(box["width"], 500)})
+    return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)[..., ::-1]
+
+
+def surface(page) -> np.ndarray:
+    """Pixels of the scene (H, W) that are not the white background."""
+    return (picture(page)[200:] < 225).all(axis=-1)
+
+
+def choose(page, name: str, value: str) -> None:
+    page.get_by_role("combobox", name=name, exact=True).click()
+    page.get_by_role("option", name=value, exact=True).click()
+
+
+def upload(page, role: str, path: Path) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=f"Upload {role}").click()
+    chooser.value.set_files(path)
+
+
+def test_a_control_changes_the_picture(page):
+    before = picture(page)
+    choose(page, "Colour", "normals")
+    page.get_by_text("normals of the input").wait_for()
+    until(lambda: (picture(page)[200:] != before[200:]).any(axis=-1).mean() > 0.02)
+
+
+def test_two_clicks_measure_a_distance(page):
+    page.get_by_role("checkbox", name="Click two points").check()
+    page.get_by_text("Click a point of a surface").wait_for()
+    rows, columns = np.nonzero(surface(page))
+    box = page.locator("canvas").first.bounding_box()
+    for part, answer in ((0.4, "Click a second point"), (0.6, "Distance: ")):
+        place = int(part * len(rows))
+        x, y = float(columns[place]), 200.0 + float(rows[place])
+        page.mouse.click(box["x"] + x, box["y"] + y)
+        page.get_by_text(answer).wait_for()
+    distance = float(page.get_by_text("Distance: ").inner_text().split()[1])
+    assert 0 < distance < 1.5  # of a table whose depth is about 1
+    page.get_by_role("checkbox", name="Click two points").uncheck()
+
+
+def test_an_upload_integrates_and_shows_a_surface(page, tmp_path):
+    folder = write_layout(tmp_path / "ball", gallery.sphere(40, 50))
+    upload(page, "normal map", folder / "normal_map.png")
+    page.get_by_text("--convention").wait_for()  # what the doctor advises
+    upload(page, "mask", folder / "mask.png")
+    page.get_by_text("mask.png").first.wait_for()
+    upload(page, "camera file", folder / "K.txt")
+    page.get_by_text("K.txt").first.wait_for()
+    choose(page, "Axes", "opengl")
+    page.get_by_role("button", name="Integrate", exact=True).click()
+    page.get_by_text(re.compile("normal_map-1: 50x40 pixels")).wait_for()
+    until(lambda: surface(page).mean() > 0.02)
+
+
+def test_bad_uploads_show_clear_errors(page, tmp_path):
+    text = tmp_path / "map.png"
+    text.write_text("no picture")
+    upload(page, "normal map", text)
+    page.get_by_text("does not start like PNG data").wait_for()
+    large = tmp_path / "large.npy"
+    np.save(large, np.zeros(20_000))
+    upload(page, "normal map", large)
+    page.get_by_text("--max-upload").wait_for()

@@ -1,0 +1,76 @@
+"""Films of a result, rendered off-screen."""
+
+from __future__ import annotations
+
+import sys
+from ctypes.util import find_library
+
+import cv2
+import numpy as np
+import pytest
+
+from rayrelief.cameras import Pinhole
+from rayrelief.errors import FileError, InputError
+from rayrelief.viewer.finished import Finished
+from rayrelief.viewer.layers import Layers
+from rayrelief.viewer.video import Film, write_video
+
+SMALL = Film(size=64, seconds=1.0, rate=6)
+
+
+@pytest.fixture
+def dome(tmp_path):
+    v, u = np.indices((24, 32)) - np.array([11.5, 15.5])[:, None, None]
+    inside = u**2 + v**2 < 100
+    depth = np.where(inside, 3.0 - 0.02 * np.sqrt(np.maximum(100 - u**2 - v**2, 0)), np.nan)
+    return Finished("dome", tmp_path, depth, Pinhole(40.0, 40.0, 15.5, 11.5), Layers())
+
+
+def frames(path):
+    """Frames (N, H, W, 3) of a film, as another program reads them."""
+    film, found = cv2.VideoCapture(str(path)), []
+    while (read := film.read())[0]:
+        found.append(read[1].astype(int))
+    film.release()
+    return np.stack(found)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    sys.platform == "linux" and not (find_library("EGL") or find_library("OSMesa")),
+    reason="neither libEGL nor libOSMesa is installed",
+)
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+def test_a_film_turns_then_is_lit_from_all_sides(dome, tmp_path, suffix):
+    pytest.importorskip("pyvista", reason="pyvista is not installed")
+    steps = []
+    write_video(tmp_path / f"turn{suffix}", dome, SMALL, advance=lambda: steps.append(1))
+    film = frames(tmp_path / f"turn{suffix}")
+    assert film.shape == (6, 64, 64, 3)
+    assert len(steps) == SMALL.count
+    surface = np.abs(film - film[0, 0, 0]).max(axis=-1) > 24
+    assert surface[0].mean() > 0.1
+    assert (surface[1] != surface[0]).any()  # it has turned
+    lit = film[3:].mean(axis=-1)
+    moved = np.abs(lit[1] - lit[0]).mean(), np.abs(lit[2] - lit[0]).mean()
+    assert min(moved) > 1  # the light has
+
+
+@pytest.mark.parametrize("turn", [40.0, 180.0])
+def test_the_end_joins_the_beginning(turn):
+    way = np.array(list(Film(turn=turn).directions()))
+    radians = np.radians(way)
+    circle = np.concatenate((np.cos(radians), np.sin(radians)), axis=1)
+    steps = np.abs(np.diff(circle, axis=0, append=circle[:1])).max(axis=1)
+    assert steps.max() < 0.12  # no leap of more than 7 degrees from any frame to the next
+
+
+def test_other_files_colours_and_sizes_are_refused(dome, tmp_path, monkeypatch):
+    with pytest.raises(FileError, match=r"film; expected .*\.mp4, \.gif"):
+        write_video(tmp_path / "turn.avi", dome)
+    with pytest.raises(InputError, match="16 to 4096"):
+        Film(size=5)
+    monkeypatch.setitem(sys.modules, "pyvista", None)
+    with pytest.raises(InputError, match=r"pyvista.*extra video.*pip install"):
+        write_video(tmp_path / "turn.mp4", dome)
+    assert not list(tmp_path.iterdir())
