@@ -36,8 +36,8 @@ result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
 print(result)
 rayrelief.write_mesh(out / "mesh.glb", result.mesh())
 
-# 2. Are the axes right? read_scene refuses axes that the map speaks clearly against, and "auto" finds
-# them out, as does the command "rayrelief doctor".
+# 2. Are the axes right? read_scene refuses axes that the map speaks clearly against, and "auto"
+# finds them out, as does the command "rayrelief doctor".
 found = rayrelief.read_scene(out / "normal.png", convention="auto", camera="fov:60")
 print("found out:", *(note for note in found.notes if "axes of" in note))
 try:

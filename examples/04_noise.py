@@ -23,10 +23,11 @@ inputs = {
     "rotations": rayrelief.synthetic.with_rotation_noise(scene.normals, 5.0, rng),
 }
 
-# Choosing facing_away says that such normals are expected; left at None they are averaged, more than
-# 1 % of them warn and more than 20 % are refused as wrong axes. The other two options go further: outlier_ratio also
-# averages normals that differ from their neighbourhood, outlier_threshold moves the point where two
-# planes meet if their depths would differ by more than 10 % from one pixel to the next.
+# Choosing facing_away says that such normals are expected; left at None they are averaged, more
+# than 1 % of them warn and more than 20 % are refused as wrong axes. The other two options go
+# further: outlier_ratio also averages normals that differ from their neighbourhood,
+# outlier_threshold moves the point where two planes meet if their depths would differ by more than
+# 10 % from one pixel to the next.
 keep = rayrelief.Preprocessing(facing_away="keep")
 average = rayrelief.Preprocessing(facing_away="average")
 neighbourhood = rayrelief.Preprocessing(facing_away="average", outlier_ratio=0.75)
