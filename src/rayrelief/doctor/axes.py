@@ -189,7 +189,7 @@ def find_axes(vectors: FloatArray, mask: BoolArray, camera: Camera | None = None
     facing = [
         axes
         for axes in ALL_AXES
-        if any(share_facing_away(windows, axes, each) <= MOST_AWAY for each in tries)
+        if min(share_facing_away(windows, axes, tries[k]) for k in (0, -1)) <= MOST_AWAY
     ]
     if not windows or not facing:
         return Axes(())
