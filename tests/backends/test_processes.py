@@ -83,6 +83,28 @@ def test_a_fork_does_not_inherit_a_lock_that_another_thread_holds():
         threads._THREADS.one_at_a_time, threads._THREADS.lost = held, False
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_that_was_killed_does_not_hold_up_the_others():
+    # As if it had been killed while numba started its threads, under a lock that forks share.
+    code = """
+import multiprocessing, rayrelief
+from numba.np.ufunc import parallel
+from rayrelief.synthetic.gallery import sphere
+
+def job(_=0):
+    scene = sphere(12, 16)
+    return rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask).depth.tobytes()
+
+expected = job()
+getattr(parallel, "_backend_init_process_lock").acquire()
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.apply(job) == expected)
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_a_run_within_a_callback_does_not_wait_for_itself():
     import rayrelief
     from rayrelief.synthetic.gallery import sphere

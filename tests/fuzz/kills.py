@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from random import Random
 
@@ -27,7 +28,7 @@ def kills(count: int, seed: int, folder: Path) -> Iterator[str]:
     """Kill so many runs, every other one in a folder that holds results; tells what is wrong."""
     random = Random(seed)
     scene = write_layout(folder / "scene", sphere(40, 48))
-    quiet = contextlib.redirect_stdout(None), contextlib.redirect_stderr(None)
+    quiet = contextlib.redirect_stdout(StringIO()), contextlib.redirect_stderr(StringIO())
     with quiet[0], quiet[1], contextlib.suppress(SystemExit):
         app(_arguments(scene, folder / "first", "1.5"))  # loads all that the forks then have
     began = time.monotonic()

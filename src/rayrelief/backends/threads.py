@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numba
+from numba.np.ufunc import parallel
 
 from rayrelief.errors import IntegrationError
 
@@ -27,6 +28,10 @@ class _Threads:
     def after_fork(self) -> None:
         """Forget the threads of the parent, one of which may have held the lock."""
         self.one_at_a_time = threading.RLock()
+        # numba's lock is that of all forks of a process: one that is killed while it holds it would
+        # have all others wait for ever. Without one, numba makes a new one.
+        if hasattr(parallel, "_backend_init_process_lock"):
+            parallel._backend_init_process_lock = None
         self.lost = sys.platform == "linux" and _layer() == "omp"
 
 

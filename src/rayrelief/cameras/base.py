@@ -172,7 +172,8 @@ def in_blocks(
     result = np.empty((len(rows), length))
     for start in range(0, len(rows), BLOCK_LENGTH):
         block = slice(start, start + BLOCK_LENGTH)
-        result[block] = function(rows[block])
+        with np.errstate(over="ignore"):  # of calibrations that are none: no ray, not seen
+            result[block] = function(rows[block])
     return result.reshape(*vectors.shape[:-1], length)
 
 
