@@ -25,7 +25,7 @@ from rayrelief.methods import Method
 
 POINTS, WRONG, BY = 20, 2, 0.3  # depths that are known, of these wrong, by this fraction
 BLOCK, NOISE = 8, 2.0  # pixels, mm
-DRAWS = 10
+DRAWS = {"points": 3, "coarse": 10, "tiles": 1}
 # Largest error over the draws in mm, with true depths and with wrong ones among them.
 LIMITS = {"goblet": (0.3, 0.5)}
 SIZE = (96, 128)  # of a texture
@@ -163,7 +163,7 @@ def main(arguments: list[str]) -> int:
     """Run parts; 1 if a limit is missed."""
     known = argparse.ArgumentParser(prog="python -m benchmarks.known_depth", description=__doc__)
     known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    known.add_argument("--draws", type=int, default=DRAWS, help="of pixels and of noise")
+    known.add_argument("--draws", type=int, help=f"of pixels and of noise; default: {DRAWS}")
     known.add_argument("--output", type=Path, default=Path(__file__).with_name("results"))
     chosen = known.parse_args(arguments)
     if unknown := sorted(set(chosen.parts) - set(PARTS)):
@@ -172,7 +172,7 @@ def main(arguments: list[str]) -> int:
     report = Report({"command": command, **environment()})
     for part in chosen.parts or PARTS:
         with report.part(part):
-            report.add(PARTS[part](chosen.draws))
+            report.add(PARTS[part](chosen.draws or DRAWS[part]))
     return report.finish(chosen.output, "-".join(["known_depth", *chosen.parts]))
 
 

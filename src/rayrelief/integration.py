@@ -20,6 +20,7 @@ from rayrelief.fusion.solving import solve_with_prior
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
 from rayrelief.methods.devices import DeviceName, backend_for
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.plausibility import doubts
 from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
@@ -125,7 +126,8 @@ def integrate(
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
     if memory_check:
-        check_memory(inside.size, int(np.count_nonzero(inside)), method, backend)
+        most = method if prior is None else Ordered()  # which then also runs
+        check_memory(inside.size, int(np.count_nonzero(inside)), most, backend)
     problem = assemble(
         array,
         camera,

@@ -79,6 +79,8 @@ class Problem:
         Makes the equations of a graph, normals (H, W, 3) and a view.
     notes
         What was done to the equations, one sentence each.
+    confidence
+        (H, W) how far each normal is trusted, 0 to 1, as it is in the equations; or None.
     """
 
     view: View
@@ -90,6 +92,7 @@ class Problem:
     anchors: Anchors | None = None
     equations_for: EquationsFor = two_plane_equations
     notes: tuple[str, ...] = ()
+    confidence: SingleArray | None = None
 
     @property
     def graph(self) -> PixelGraph:
@@ -122,8 +125,8 @@ class Problem:
         """Return the same problem with another connectivity, without start and anchors."""
         inside = self.graph.scatter(np.ones(self.graph.size, dtype=np.bool_), fill=False)
         graph = pixel_graph(inside, connectivity, wraps=self.view.wraps, turn=self.view.turn)
-        equations = self.equations_for(graph, self.normals, self.view)
-        return replace(self, equations=equations, start=None, anchors=None)
+        made = _equations(self.equations_for, graph, self.normals, self.view, self.confidence)
+        return replace(self, equations=made[0], start=None, anchors=None)
 
 
 def assemble(
@@ -156,17 +159,21 @@ def assemble(
     connectivity: Connectivity = getattr(method, "connectivity", 4)
     graph = pixel_graph(inside, connectivity, wraps=view.wraps, turn=view.turn)
     equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
-    equations = equations_for(graph, unit, view)
-    notes: tuple[str, ...] = ()
-    if any(periodic):
-        equations, notes = without_tilt(equations)
-    if confidence is not None:
-        trusted = checked_confidence(confidence, graph.shape)
-        equations = with_confidence(equations, equations.graph.gather(trusted))
+    trusted = None if confidence is None else checked_confidence(confidence, graph.shape)
+    equations, notes = _equations(equations_for, graph, unit, view, trusted)
     kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
     if array.dtype.itemsize <= 4:
         unit = unit.astype(np.float32)  # no less precise than what was given
-    problem = Problem(view, kind, unit, equations, report, equations_for=equations_for, notes=notes)
+    problem = Problem(
+        view,
+        kind,
+        unit,
+        equations,
+        report,
+        equations_for=equations_for,
+        notes=notes,
+        confidence=trusted,
+    )
     return problem if start is None else replace(problem, start=_first_iterate(problem, start))
 
 
@@ -225,7 +232,24 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
     return array
 
 
-def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> FloatArray:
+def _equations(
+    equations_for: EquationsFor,
+    graph: PixelGraph,
+    normals: FloatArray,
+    view: View,
+    confidence: SingleArray | None,
+) -> tuple[EdgeEquations, tuple[str, ...]]:
+    """Equations without the tilt of a texture that repeats, scaled by the confidence; notes."""
+    equations: EdgeEquations = equations_for(graph, normals, view)
+    notes: tuple[str, ...] = ()
+    if any(view.periodic):
+        equations, notes = without_tilt(equations)
+    if confidence is not None:
+        equations = with_confidence(equations, equations.graph.gather(confidence))
+    return equations, notes
+
+
+def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> SingleArray:
     """Confidence (H, W) from 0 to 1, with 0 where it is NaN, or an InputError."""
     array = np.nan_to_num(np.asarray(confidence, dtype=np.float64), posinf=np.inf, neginf=-np.inf)
     if array.shape != shape or not np.all((array >= 0) & (array <= 1)):
@@ -235,7 +259,7 @@ def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> Flo
             expected=f"{shape}, the size of the normal map, from 0 for none to 1 for full",
             remedy="Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
         )
-    return array
+    return array.astype(np.float32)
 
 
 def _first_iterate(problem: Problem, start: npt.ArrayLike) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations, empty_factors
 from rayrelief.formulation.intervals import IntervalEquations
 
@@ -14,13 +14,13 @@ from rayrelief.formulation.intervals import IntervalEquations
 LEAST = 1e-6
 
 
-def with_confidence(equations: EdgeEquations, confidence: FloatArray) -> EdgeEquations:
+def with_confidence(equations: EdgeEquations, confidence: SingleArray) -> EdgeEquations:
     """Equations whose say in the cost is scaled by the confidence (N,) of both pixels, 0 to 1.
 
     A confidence stands for an inverse variance, and the variances of both normals add up. What
     decides about jumps is not scaled.
     """
-    variance = 1.0 / np.maximum(confidence, LEAST)
+    variance = 1.0 / np.maximum(confidence.astype(np.float64), LEAST)
     factors = empty_factors(equations.graph)
     for d, there in enumerate(equations.graph.neighbours):
         factors[d] = np.sqrt(2.0 / (variance + np.take(variance, there)))

@@ -1,8 +1,9 @@
-"""Solving with known depths: once without them, a shift of the parts, once more with anchors."""
+"""Solving with known depths: a run without them, then shifts of the parts and runs with anchors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,13 @@ from rayrelief.formulation.intervals import EXACT, IntervalEquations
 from rayrelief.fusion.shift import fitted_shift, pixels_per_unit
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Callback, Iteration, Method, Solution
+from rayrelief.methods.ordered.recipe import Ordered
+from rayrelief.methods.recipes import RayPlane
 from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Anchors, Problem
 
 DEVIATIONS, PIXELS = 3.0, 2.0  # a known depth that is further off than both of these is outvoted
+FEW = 0.01  # of the pixels
 STRONGEST = 1e-3  # sigma of a known depth over that of an equation
 WINDOW = 32  # pixels, over which errors are compared with those around them
 GAUSSIAN = 1.4826  # standard deviation of a Gaussian over the median of |x|
@@ -50,33 +54,90 @@ def solve_with_prior(
     callback: Callback | None = None,
 ) -> tuple[Solution, PriorFit]:
     """Solve a problem whose depth is known at some pixels, and say how these agree with it."""
-    known, history = known_values(problem, prior), list[Iteration]()
+    history: list[Iteration] = []
 
     def counted(iteration: Iteration) -> bool:
         history.append(replace(iteration, number=len(history) + 1))
         return callback is not None and bool(callback(history[-1]))
 
-    first = method.solve(problem, backend, counted)
-    x = first.x
-    if np.isfinite(x).all():
-        x = x + fitted_shift(problem, first, known.nodes, known.values)
-    pixel = 1.0 / pixels_per_unit(problem)
-    residual = known.values - x[known.nodes]
-    sigma, extent = _deviation(problem.graph, known, residual, EXACT * pixel)
-    most = np.maximum(DEVIATIONS * sigma, PIXELS * pixel)
-    outvoted = np.abs(residual) > most
-    weights = prior.weight * (_sigma_of_equations(problem) / sigma) ** 2 / extent
-    anchors = _anchors(problem.graph, known, np.where(outvoted, 0.0, weights))
-    if first.outcome in (Outcome.STOPPED, Outcome.NOT_FINITE) or not anchors.weights.any():
+    known = known_values(problem, prior).nodes.size
+    stages = _stages(method, few=known < FEW * problem.graph.size)
+    stages, depth = stages if prior.weight > 0 else (method,), None
+    for number, stage in enumerate(stages, start=1):
+        own = problem if stage is method else _problem_for(problem, stage)
+        run = _Run(own, prior, depth)
+        solution = stage.solve(run.problem, backend, counted)
+        if solution.outcome is Outcome.STOPPED or number == len(stages):
+            break
+        if np.isfinite(solution.x).all():
+            depth = own.depth(solution.x + run.shift(solution))
+    if own is not problem:  # stopped before its turn came
+        solution = Solution(problem.unknown(own.depth(solution.x)), solution.outcome)
+        run = _Run(problem, prior, None)
+    if run.problem.anchors is None and np.isfinite(solution.x).all():
         held = np.zeros(problem.graph.component_count, dtype=np.bool_)
-        held[problem.graph.component_of_node[known.nodes]] = True
-        solution = replace(first, x=x, anchored=held)
-    else:
-        held_problem = replace(problem, start=x, anchors=anchors)
-        solution = method.solve(held_problem, backend, counted)
-    outvoted = np.abs(known.values - solution.x[known.nodes]) > most
-    fit = _fit(problem, known, solution.x, outvoted, sigma)
-    return replace(solution, history=tuple(history)), fit
+        held[problem.graph.component_of_node[run.known.nodes]] = True
+        solution = replace(solution, x=solution.x + run.shift(solution), anchored=held)
+    return replace(solution, history=tuple(history)), run.fit(solution.x)
+
+
+def _stages(method: Method, few: bool) -> tuple[Method, ...]:
+    """Methods that place the parts, one after the other, and the method itself.
+
+    Many known depths place the parts that the method finds. Where there are few, most parts have
+    none: they follow others, and which ones Ordered and RayPlane see differently. Each starts from
+    what the known depths left of the other's surface.
+    """
+    if not few:
+        return method, method
+    ordered = method if isinstance(method, Ordered) else Ordered()
+    if isinstance(method, RayPlane):
+        return ordered, method
+    return ordered, RayPlane(), method
+
+
+def _problem_for(problem: Problem, stage: Method) -> Problem:
+    """Return the same problem in the equations of another method."""
+    recipe: Any = stage
+    return replace(problem, equations_for=recipe.equations).connected(recipe.connectivity)
+
+
+class _Run:
+    """One method with the known depths: as anchors, where a surface has been placed before."""
+
+    def __init__(self, problem: Problem, prior: DepthPrior, depth: FloatArray | None) -> None:
+        self.known, self.problem = known_values(problem, prior), problem
+        self._pixel = 1.0 / pixels_per_unit(problem)
+        self._sigma: FloatArray | None = None
+        if depth is not None:
+            x = problem.unknown(depth)
+            residual = self.known.values - x[self.known.nodes]
+            sigma, extent = self._deviation(residual)
+            weights = prior.weight * (_sigma_of_equations(problem) / sigma) ** 2 / extent
+            weights[self._is_outvoted(residual, sigma)] = 0.0
+            anchors = _anchors(problem.graph, self.known, weights)
+            self._sigma = sigma
+            self.problem = replace(
+                problem, start=x, anchors=anchors if anchors.weights.any() else None
+            )
+
+    def shift(self, solution: Solution) -> FloatArray:
+        """What the known depths ask of a solution, (N,)."""
+        return fitted_shift(self.problem, solution, self.known.nodes, self.known.values)
+
+    def fit(self, x: FloatArray) -> PriorFit:
+        """How the known depths agree with x (N,)."""
+        residual = self.known.values - x[self.known.nodes]
+        sigma = self._deviation(residual)[0] if self._sigma is None else self._sigma
+        return _fit(self.problem, self.known, x, self._is_outvoted(residual, sigma), sigma)
+
+    def _deviation(self, residual: FloatArray) -> tuple[FloatArray, float]:
+        return _deviation(self.problem.graph, self.known, residual, EXACT * self._pixel)
+
+    def _is_outvoted(self, residual: FloatArray, sigma: FloatArray) -> BoolArray:
+        most = np.maximum(DEVIATIONS * sigma, PIXELS * self._pixel)
+        outvoted: BoolArray = np.abs(residual) > most
+        return outvoted
 
 
 def known_values(problem: Problem, prior: DepthPrior) -> Known:
