@@ -81,7 +81,7 @@ def test_every_plain_setting_of_a_recipe_is_an_option(verb, method):
 
 def test_both_verbs_have_the_same_options_of_input_and_method():
     integrate, evaluate = (options_of(verb) for verb in VERBS)
-    own = {"path", "out", "depth_format", "mesh_format", "dry_run"}
+    own = {"path", "out", "depth_format", "mesh_format", "dry_run", "device"}
     assert integrate.keys() - evaluate.keys() == own
     assert evaluate.keys() - integrate.keys() == {"paths"}
     shared = integrate.keys() & evaluate.keys()
