@@ -26,7 +26,7 @@ TURN = 0.5  # degrees by which a video turns normals
 INCLUDED = (
     "From normals in the memory of the GPU (single precision) to depth in it (double precision); "
     "equations, components, constants and stopping rule included, transfers not. Medians of "
-    f"{REPEATS - WARM_UP} runs after {WARM_UP}."
+    f"repeated runs after {WARM_UP}."
 )
 
 

@@ -18,6 +18,7 @@ from rayrelief.cameras.ray_map import RayMap
 from rayrelief.cli.settings import all_settings
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
+from rayrelief.errors import InputError
 from rayrelief.integration import integrate
 from rayrelief.io.depth import read_depth, write_depth
 from rayrelief.io.images import read_image, write_png
@@ -471,3 +472,19 @@ def test_warning_is_one_line(run, sphere, out, read_report):
     status = read_report(out)["status"]
     assert not status["ok"]
     assert status["outcome"] == "iteration_limit"
+
+
+def test_auto_computes_on_the_cpu_where_there_is_no_gpu(run, plane, out, monkeypatch):
+    monkeypatch.setattr("rayrelief.backends.cuda.device.is_available", lambda: False)
+    assert run("integrate", plane, "-o", out, "--device", "auto").code == 0
+
+
+def test_a_gpu_that_is_not_there_is_one_line(run, plane, out, monkeypatch):
+    def missing():
+        raise InputError("this machine has no GPU", expected="one", remedy="Use --device cpu")
+
+    monkeypatch.setattr("rayrelief.backends.cuda.device.cupy", missing)
+    ended = run("integrate", plane, "-o", out, "--device", "cuda")
+    assert ended.code == 1
+    assert "this machine has no GPU" in ended.err
+    assert run("integrate", plane, "-o", out, "--device", "cuda", "--dry-run").code == 2

@@ -84,12 +84,12 @@ class Schedule:
         launch("formulate_totals", 1, 256, self.spread)
         launch("join_pixels", self.spread, 256)
         launch("label_pixels", self.spread, 256)
-        launch("label_totals", 1, 256, self.spread)
+        launch("count_total", 1, 256, self.spread, 0)
 
     def start(self) -> None:
         """Depth to start from, or none, to surface; counts what cannot be used."""
         self.queue.launch("start_from", self.spread, 256)
-        self.queue.launch("start_totals", 1, 256, self.spread)
+        self.queue.launch("count_total", 1, 256, self.spread, 1)
 
     def median(self, place: int) -> None:
         """Median of the surface, into a place."""

@@ -18,6 +18,16 @@ DEVICE void finish_row(const Grid& g, int l, int node, int length, float sum, fl
   if (most > 0.f) g.s->edges[l] = 1;
 }
 
+// The entries that the lanes of a warp have found for the row of a node, those that are not 0.
+DEVICE void append(const Level& L, int node, int other, float v, int& length, float& sum, float& most) {
+  int slot = place(v != 0.f, length);
+  if (v == 0.f || slot >= L.width) return;
+  L.column[(i64)slot * L.room + node] = other;
+  L.value[(i64)slot * L.room + node] = v;
+  sum += fmaxf(v, 0.f);
+  most = fmaxf(most, v);
+}
+
 // Regular tiles, which have one coarse node and neighbours with at most one each: a thread for each
 // pair of tiles, out of tables of the interpolation around each tile. The others go to a list.
 KERNEL(first_product, 256) {
@@ -209,14 +219,7 @@ KERNEL(first_product_irregular, 128) {
           }
           v *= 1.f / WHOLE;
         }
-        bool entry = v != 0.f && target < L.room;
-        int slot = place(entry, length);
-        if (entry && slot < L.width) {
-          L.column[(i64)slot * L.room + node] = target;
-          L.value[(i64)slot * L.room + node] = v;
-          sum += fmaxf(v, 0.f);
-          most = fmaxf(most, v);
-        }
+        append(L, node, target, target < L.room ? v : 0.f, length, sum, most);
       }
       mass = warp_sum(mass);
       sum = warp_sum(sum);

@@ -123,10 +123,11 @@ KERNEL(label_pixels, 256) {
   }
   put_partial<1>(g, roots, SUM_MEASURE);
 }
-KERNEL(label_totals, 256) {  // of a blocks
+// Total of a blocks: of components (b = 0), or of pixels that cannot be started from.
+KERNEL(count_total, 256) {
   double total[1];
   totals<1>(g, SUM_MEASURE, a, total);
-  if (THREAD == 0) g.s->components = (int)total[0];
+  if (THREAD == 0) (b ? g.s->without_start : g.s->components) = (int)total[0];
 }
 
 // The surface of a depth to start from, or 0; counts pixels whose depth cannot be used.
@@ -140,11 +141,6 @@ KERNEL(start_from, 256) {
     g.x[i] = !inside || !usable ? 0. : g.logarithmic ? log(depth) : depth;
   }
   put_partial<1>(g, bad, SUM_MEASURE);
-}
-KERNEL(start_totals, 256) {  // of a blocks
-  double total[1];
-  totals<1>(g, SUM_MEASURE, a, total);
-  if (THREAD == 0) g.s->without_start = (int)total[0];
 }
 
 // Depth of the surface, each component with its own constant; NaN outside.

@@ -300,14 +300,7 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
             if (to[u][m] == other) v += f * share[u][m];
         }
       }
-      bool entry = v != 0.f && other != node;
-      int slot = place(entry, length);
-      if (entry && slot < M.width) {
-        M.column[(i64)slot * M.room + node] = other;
-        M.value[(i64)slot * M.room + node] = v;
-        sum += fmaxf(v, 0.f);
-        most = fmaxf(most, v);
-      }
+      append(M, node, other, other != node ? v : 0.f, length, sum, most);
     }
     mass = warp_sum(mass);
     sum = warp_sum(sum);
