@@ -20,10 +20,9 @@ from rayrelief.cameras import Orthographic
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.io.images import write_png
 from rayrelief.relief import Base, height_map
-from rayrelief.shading import paint_clay
+from rayrelief.shading import Image, paint_clay, paint_normals
 from rayrelief.surface import grid_mesh
 from rayrelief.synthetic import gallery, quantised, with_outliers, with_rotation_noise
-from rayrelief.viewer.colours import paint_normals
 from rayrelief.viewer.rasterise import YAW_DEGREES, oblique_view
 from rayrelief.viewer.sheet import Panel, in_rows
 
@@ -42,7 +41,7 @@ class Trouble:
     right: Mesh
     remedy: str
 
-    def sheet(self) -> FloatArray:
+    def sheet(self) -> Image:
         """Three pictures in a row."""
         shown = paint_normals(np.where(self.mask[..., None], self.normals, np.nan))
         panels = [Panel("normals", shown)]

@@ -84,12 +84,12 @@ def picture(page) -> np.ndarray:
 
     box = page.locator("canvas").first.bounding_box()
     data = page.screenshot(clip={**box, "width": min(box["width"], 500)})
-    return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)[..., ::-1]
+    return np.asarray(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR))[..., ::-1]
 
 
 def surface(page) -> np.ndarray:
     """Pixels of the scene (H, W) that are not the white background."""
-    return (picture(page)[200:] < 225).all(axis=-1)
+    return np.all(picture(page)[200:] < 225, axis=-1)
 
 
 def choose(page, name: str, value: str) -> None:

@@ -74,10 +74,7 @@ DOWN = np.array([0.0, 0.0, -2.0])
 )
 def test_first_hit(origin, expected):
     hit = first_hit(VERTICES, FACES, np.array(origin, float), DOWN)
-    if expected is None:
-        assert hit is None
-    else:
-        np.testing.assert_allclose(hit, expected, atol=1e-12)
+    assert hit is None if expected is None else hit == pytest.approx(expected, abs=1e-12)
 
 
 def test_without_the_library_one_message_says_what_to_install(monkeypatch):
