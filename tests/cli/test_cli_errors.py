@@ -137,7 +137,7 @@ def test_empty_mask(run, sphere, out):
     ("array", "words"),
     [
         (np.full((24, 32, 3), np.nan), ["no normal"]),
-        (np.ones((24, 32, 2)), ["two channels", "(24, 32, 2)"]),
+        (np.ones((24, 32, 2)), ["grey", "2 channels"]),
         (np.ones((24, 32)), ["grey", "(24, 32)"]),
         (np.ones((2, 24, 32, 3)), ["(2, 24, 32, 3)"]),
         (np.array([{"normals": 1}], dtype=object), ["pickled"]),

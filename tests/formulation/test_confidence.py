@@ -11,7 +11,7 @@ from rayrelief.cameras import Orthographic
 from rayrelief.errors import InputError
 from rayrelief.synthetic.gallery import plane, sphere
 
-METHODS = [RayPlane(), BiNI(), Smooth(), Ordered()]
+METHODS = [RayPlane(), BiNI(), Smooth(), Ordered(noise=0.0)]
 SHAPE = (20, 24)
 
 

@@ -67,7 +67,8 @@ def integrate(
         from rayrelief.cli.many import check_height_name, integrate_many, worker_count
         from rayrelief.cli.mesh_options import MeshOptions
         from rayrelief.cli.one_of_many import files_of
-        from rayrelief.cli.run import formats, result_files, run_and_write
+        from rayrelief.cli.places import formats, result_files
+        from rayrelief.cli.run import run_and_write
         from rayrelief.cli.settings import build_method
 
         depth_formats = formats(depth_format, DEPTH_FORMATS, "--depth-format")

@@ -19,8 +19,9 @@ from rayrelief.cameras.calibration import is_camera_text
 from rayrelief.cli import signals
 from rayrelief.cli.console import EXIT_FAILED, counting, say, show, tell
 from rayrelief.cli.one_of_many import Done, OneOfMany, failed
+from rayrelief.cli.places import check_folder
 from rayrelief.cli.report import to_json
-from rayrelief.cli.run import NO_SURFACE, check_folder, write_text
+from rayrelief.cli.run import NO_SURFACE, write_text
 from rayrelief.cli.summary import as_csv, as_table, has_surface
 from rayrelief.datasets.masks import AUTO, NONE
 from rayrelief.io.height import check_height_suffix

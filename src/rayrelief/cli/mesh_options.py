@@ -18,6 +18,7 @@ from rayrelief.mesh.texture import Picture
 from rayrelief.mesh.units import METRES, Unit, in_unit
 from rayrelief.meshing import CUT, MIN_PART
 from rayrelief.result import Integration
+from rayrelief.scene import Scene
 
 DEFAULT_WIDTH = "100mm"
 COLOURS = ("normals", "depth", "error")
@@ -119,6 +120,15 @@ class MeshOptions:
         base = in_unit(self.base, unit or "mm")
         return width, base, None if self.max_error is None else in_unit(self.max_error, unit)
 
+    def check(self, scene: Scene) -> None:
+        """Raise InputError before a run rather than after it, if a mesh cannot be had."""
+        from rayrelief.mesh.simplification import collapse_of_library
+
+        if self.max_error is not None:
+            collapse_of_library()
+        if self.colour == "error" and scene.depth is None:
+            raise _no_truth()
+
     def mesh_of(self, result: Integration, truth: FloatArray | None) -> Mesh:
         """Mesh of a result as these options want it."""
         width, base, max_error = self.lengths()
@@ -154,10 +164,14 @@ class MeshOptions:
         if self.colour == "depth":
             return colours.depth_scale(result).paint(result.depth)
         if truth is None:
-            raise InputError(
-                "--colour error without a ground truth",
-                expected="a folder with a depth_gt file of the same kind of depth",
-                remedy="Use --colour depth or --colour normals",
-            )
+            raise _no_truth()
         error = colours.error_of(result, truth)
         return colours.error_scale(error).paint(error)
+
+
+def _no_truth() -> InputError:
+    return InputError(
+        "--colour error without a ground truth",
+        expected="a folder with a depth_gt file of the same kind of depth",
+        remedy="Use --colour depth or --colour normals",
+    )

@@ -17,7 +17,8 @@ from rayrelief.cli.console import EXPECTED, NOTE, in_words, spoken_warnings
 from rayrelief.cli.inputs import check_not_replaced, scene_files
 from rayrelief.cli.mesh_options import MeshOptions
 from rayrelief.cli.options import Input
-from rayrelief.cli.run import REPORT, integrate_into, result_files
+from rayrelief.cli.places import REPORT, result_files
+from rayrelief.cli.run import integrate_into
 from rayrelief.cli.summary import Row, failed_row, row_of
 from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.methods.base import Method

@@ -27,7 +27,7 @@ def simplify(mesh: Mesh, max_error: float) -> Mesh:
         "a length above 0",
         "Leave out the simplification",
     )
-    collapse = _library()
+    collapse = collapse_of_library()
     # A border is made of corners: the library would round them off.
     open_border = len(border(mesh.faces, len(mesh.vertices))) > 0
     check = is_oriented if open_border else is_closed
@@ -73,7 +73,8 @@ def _nearest(old: FloatArray, new: FloatArray) -> Any:
     return KDTree(old).query(new)[1]
 
 
-def _library() -> Any:
+def collapse_of_library() -> Any:
+    """Quadric edge collapse, or InputError where its package is missing."""
     try:
         from fast_simplification import simplify as collapse
     except ModuleNotFoundError as error:
