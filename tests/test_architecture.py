@@ -14,6 +14,7 @@ ROOT = Path(rayrelief.__file__).parent
 ORDER = [
     "errors",
     "checks",
+    "optional",
     "memory",
     "conventions",
     "mesh",

@@ -99,20 +99,16 @@ SWITCH = Rule(lambda value: isinstance(value, bool), "True or False", "Leave it 
 
 def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """What a user gave as an array of numbers; what a masked array hides is NaN, or False."""
+    remedy = "Pass a NumPy array with a value or a vector for every pixel"
     try:
         array: npt.NDArray[Any] = np.asanyarray(values)
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"{name} cannot be made an array ({error})",
-            expected="an array of numbers, or of booleans for a mask",
-            remedy="Pass a NumPy array with a value or a vector for every pixel",
-        ) from error
-    if array.dtype.kind not in "biuf":
-        raise InputError(
-            f"{name} has the dtype {array.dtype}",
-            expected="real numbers, or booleans for a mask",
-            remedy="Pass a NumPy array with a value or a vector for every pixel",
-        )
+        found = f"{name} cannot be made an array ({error})"
+        raise InputError(found, expected="an array of numbers", remedy=remedy) from error
+    kind = array.dtype.kind
+    require(
+        kind in "biuf", f"{name} has the dtype {array.dtype}", "real numbers, or booleans", remedy
+    )
     if isinstance(array, np.ma.MaskedArray):
         array = array.filled(np.nan if array.dtype.kind == "f" else 0)
     return np.asarray(array)

@@ -153,23 +153,20 @@ def _whole_numbers(text: str, separator: str, count: int, option: str) -> list[i
 
 def _target(path: Path, to: TargetName | None) -> TargetName:
     """Format of a file to be written; FileError where its name stands for another one."""
-    from rayrelief.cameras.calibration import unknown_suffix
     from rayrelief.cameras.calibration.array_file import READABLE
     from rayrelief.cameras.calibration.ray_map_file import WRITABLE
     from rayrelief.errors import FileError
+    from rayrelief.io.sources import check_suffix
 
     suffix = path.suffix.lower()
-    if to in (None, TargetName.RAYS) and suffix in WRITABLE:
-        return TargetName.RAYS
-    if to is None and suffix == ".json":
-        return TargetName.RAYRELIEF
     if to is None:
         remedy = "Rename the file, or name another format with --to"
-        raise unknown_suffix(path, (".json", *WRITABLE), remedy)
+        check_suffix(path, (".json", *WRITABLE), "a camera", remedy)
+        return TargetName.RAYS if suffix in WRITABLE else TargetName.RAYRELIEF
     if to is TargetName.RAYS:
         remedy = "Rename the file, which is to hold the ray of every pixel"
-        raise unknown_suffix(path, WRITABLE, remedy)
-    if suffix in READABLE:
+        check_suffix(path, WRITABLE, "a ray map", remedy)
+    elif suffix in READABLE:
         raise FileError(
             f"{path} has the suffix {path.suffix!r} of an array",
             expected=f"another one for --to {to.value}, which is text",

@@ -122,10 +122,10 @@ class MeshOptions:
 
     def check(self, scene: Scene) -> None:
         """Raise InputError before a run rather than after it, if a mesh cannot be had."""
-        from rayrelief.mesh.simplification import collapse_of_library
+        from rayrelief.mesh.simplification import library_of_faces
 
         if self.max_error is not None:
-            collapse_of_library()
+            library_of_faces()
         if self.colour == "error" and scene.depth is None:
             raise _no_truth()
 

@@ -29,7 +29,7 @@ from rayrelief.errors import InputError, Outcome
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
-from rayrelief.io.atomic import atomic_write, together
+from rayrelief.io.atomic import together, write_whole
 from rayrelief.io.height import check_height_suffix
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
@@ -245,5 +245,5 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_whole(path, text + "
+")

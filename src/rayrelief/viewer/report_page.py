@@ -14,7 +14,7 @@ import numpy as np
 
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError, InputError
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.sources import read_bytes
 
@@ -126,8 +126,7 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
     # Inside a script element nothing else ends it.
     data = json.dumps(entries, allow_nan=False).replace("</", "<\\/")
     template = files("rayrelief.viewer").joinpath("report_page.html").read_text(encoding="utf-8")
-    with atomic_write(path) as temporary:
-        temporary.write_text(template.replace("DATA", data, 1), encoding="utf-8")
+    write_whole(path, template.replace("DATA", data, 1))
 
 
 def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
