@@ -33,7 +33,6 @@ def evaluate(
         from rayrelief.cli.settings import build_method
 
         source = options.Input.taken_from(chosen)
-        source.camera_text()  # wrong usage ends the command, a wrong folder only its own rows
         names, published = dict.fromkeys(chosen.pop("method")), chosen.pop("published")
         methods = {str(name): build_method(name, published, chosen) for name in names}
         rows: list[dict[str, Any]] = []

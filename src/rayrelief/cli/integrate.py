@@ -73,11 +73,11 @@ def integrate(
 
         depth_formats = formats(depth_format, DEPTH_FORMATS, "--depth-format")
         mesh_formats = formats(mesh_format, MESH_FORMATS, "--mesh-format")
-        meshing = MeshOptions.taken_from(chosen, mesh_formats)
+        meshing = MeshOptions.taken_from(chosen)
+        meshing.check_formats(mesh_formats)
         source = options.Input.taken_from(chosen)
         surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
-        source.camera_text()  # wrong usage ends the command, before any map is read
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         made: Any = {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
         made |= {"surface": surface, "device": device.value}

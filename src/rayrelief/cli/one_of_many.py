@@ -133,5 +133,5 @@ def files_of(
     path: Path, source: Input, meshing: MeshOptions, surface: SurfaceOptions
 ) -> list[Path]:
     """Files that a run reads."""
-    read = scene_files(path, source.camera_text(), source.mask)
+    read = scene_files(path, source.camera_text, source.mask)
     return read + [file for file in (meshing.photo, surface.depth_prior) if file is not None]

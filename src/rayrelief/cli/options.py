@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rayrelief.cli.verbs import OptionGroup, section
 
 if TYPE_CHECKING:
     from rayrelief.scene import Scene
@@ -40,78 +42,10 @@ Out = Annotated[
     Path,
     typer.Option("-o", "--out", parser=_folder, metavar="PATH", help="Folder for the results."),
 ]
-_INPUT = "Input"
+_input = section("Input")
 
-Convention = Annotated[
-    str | None,
-    typer.Option(
-        metavar="auto|opengl|opencv|dsine|directx|SOURCE|AXES",
-        help="Axes of the normal map: found out, by name, by the name of what wrote it (marigold, "
-        "moge, diligent, blender ...), or as three letters (see docs/conventions.md).",
-        rich_help_panel=_INPUT,
-    ),
-]
-NoConventionCheck = Annotated[
-    bool,
-    typer.Option(
-        "--no-convention-check",
-        help="Use also a convention that the map speaks clearly against.",
-        rich_help_panel=_INPUT,
-    ),
-]
-CameraText = Annotated[
-    str | None,
-    typer.Option(
-        "--camera",
-        metavar="fx,fy,cx,cy|orthographic|equirectangular|cylindrical|FILE",
-        help="Pinhole intrinsics in pixels, parallel rays, a panorama of 360 degrees, a photo "
-        "whose EXIF tells the focal length, or a calibration file: OpenCV "
-        "(also calib.npz), ROS, COLMAP, nerfstudio, Kalibr, Metashape, Meshroom, Blender, mrcal, "
-        "K.txt, K.npy, ray maps ...",
-        rich_help_panel=_INPUT,
-    ),
-]
-Fov = Annotated[
-    float | None,
-    typer.Option(
-        min=0.01,
-        max=179.99,
-        help="Field of view in degrees across the longer side.",
-        rich_help_panel=_INPUT,
-    ),
-]
-Focal = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PIXELS|50mm",
-        help="Focal length in pixels; or in mm, with --sensor.",
-        rich_help_panel=_INPUT,
-    ),
-]
-Sensor = Annotated[
-    str | None,
-    typer.Option(metavar="36mm", help="Longer side of the sensor, in mm.", rich_help_panel=_INPUT),
-]
-Mask = Annotated[
-    str | None,
-    typer.Option(
-        metavar="auto|none|FILE",
-        help="Mask: above half is inside. By default mask.png beside the map, else its alpha "
-        "channel, else what has not the colour of a background; none for every pixel.",
-        rich_help_panel=_INPUT,
-    ),
-]
-Which = Annotated[
-    str | None,
-    typer.Option(
-        help="Which camera of a calibration with several, by its name.",
-        rich_help_panel=_INPUT,
-    ),
-]
-KOrder = Annotated[
-    KOrderName, typer.Option(help="Order of a K.txt or K.npy.", rich_help_panel=_INPUT)
-]
-
+Which = Annotated[str | None, _input("Which camera of a calibration with several, by its name.")]
+KOrder = Annotated[KOrderName, _input("Order of a K.txt or K.npy.")]
 NoMemoryCheck = Annotated[
     bool,
     typer.Option(
@@ -128,53 +62,97 @@ Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON on 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input:
-    """How a path becomes a scene: what the options of the input said."""
+class MapOptions(OptionGroup):
+    """What the options say about a normal map beside its axes: camera and mask."""
 
-    convention: Convention = None
-    camera: CameraText = None
-    fov: Fov = None
-    focal: Focal = None
-    sensor: Sensor = None
-    mask: Mask = None
+    camera: Annotated[
+        str | None,
+        _input(
+            "Pinhole intrinsics in pixels, parallel rays, a panorama of 360 degrees, a photo "
+            "whose EXIF tells the focal length, or a calibration file: OpenCV (also calib.npz), "
+            "ROS, COLMAP, nerfstudio, Kalibr, Metashape, Meshroom, Blender, mrcal, K.txt, K.npy, "
+            "ray maps ...",
+            metavar="fx,fy,cx,cy|orthographic|equirectangular|cylindrical|FILE",
+        ),
+    ] = None
+    fov: Annotated[
+        float | None,
+        _input("Field of view in degrees across the longer side.", min=0.01, max=179.99),
+    ] = None
+    focal: Annotated[
+        str | None,
+        _input("Focal length in pixels; or in mm, with --sensor.", metavar="PIXELS|50mm"),
+    ] = None
+    sensor: Annotated[str | None, _input("Longer side of the sensor, in mm.", metavar="36mm")] = (
+        None
+    )
+    mask: Annotated[
+        str | None,
+        _input(
+            "Mask: above half is inside. By default mask.png beside the map, else its alpha "
+            "channel, else what has not the colour of a background; none for every pixel.",
+            metavar="auto|none|FILE",
+        ),
+    ] = None
     which: Which = None
     k_order: KOrder = KOrderName.AUTO
-    no_convention_check: NoConventionCheck = False
 
-    @classmethod
-    def taken_from(cls, chosen: dict[str, Any]) -> Input:
-        """Take the options of the input out of those of a verb."""
-        return cls(**{field.name: chosen.pop(field.name) for field in fields(cls)})
-
-    def camera_text(self) -> str | None:
-        """One description of the camera; BadParameter for options that cannot be used."""
-        check_convention(self.convention)
+    def __post_init__(self) -> None:
         given = [each for each in (self.camera, self.fov, self.focal) if each is not None]
         if len(given) > 1:
             raise typer.BadParameter("give one of --camera, --fov and --focal, not several")
-        in_mm = self.focal is not None and self.focal.strip().lower().endswith("mm")
-        if in_mm != (self.sensor is not None):
+        if self._focal_in_mm != (self.sensor is not None):
             raise typer.BadParameter("--focal in mm, as 50mm, goes with --sensor, as 36mm")
-        text = self.camera
+        if self.camera_text is not None:
+            check_words(self.camera_text, self.which, self.k_order)
+
+    @property
+    def camera_text(self) -> str | None:
+        """One description of the camera, or the path of its file."""
         if self.fov is not None:
-            text = f"fov:{self.fov}"
-        elif self.focal is not None:
-            text = f"focal:{self.focal}" + (f"/{self.sensor}" if in_mm else "")
-        if text is not None:
-            check_words(text, self.which, self.k_order)
-        return text
+            return f"fov:{self.fov}"
+        if self.focal is not None:
+            return f"focal:{self.focal}" + (f"/{self.sensor}" if self._focal_in_mm else "")
+        return self.camera
+
+    @property
+    def _focal_in_mm(self) -> bool:
+        return self.focal is not None and self.focal.strip().lower().endswith("mm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input(MapOptions):
+    """How a path becomes a scene: what the options of the input said."""
+
+    convention: Annotated[
+        str | None,
+        _input(
+            "Axes of the normal map: found out, by name, by the name of what wrote it (marigold, "
+            "moge, diligent, blender ...), or as three letters (see docs/conventions.md).",
+            metavar="auto|opengl|opencv|dsine|directx|SOURCE|AXES",
+        ),
+    ] = None
+    no_convention_check: Annotated[
+        bool,
+        _input(
+            "Use also a convention that the map speaks clearly against.", "--no-convention-check"
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_convention(self.convention)
 
     def scene(self, path: Path) -> Scene:
         """Read a normal map or a folder."""
         from rayrelief.cli.console import quiet_libraries
         from rayrelief.datasets.folder import read_scene
 
-        camera = self.camera_text()
         with quiet_libraries():
             return read_scene(
                 path,
                 convention=self.convention,
-                camera=camera,
+                camera=self.camera_text,
                 mask=self.mask,
                 which=self.which,
                 k_order=self.k_order.value,

@@ -28,10 +28,8 @@ class Setting:
 
     Attributes
     ----------
-    name
-        Name of the field.
-    kind
-        bool, int, float or str.
+    name, kind
+        Name of the field, and bool, int, float or str.
     choices
         The values of a Literal; none for any other type.
     optional
