@@ -62,8 +62,8 @@ class Cahvor(RadialCamera):
     r2: float = 0.0
     linearity: float = 1.0
 
-    iterative: ClassVar[bool] = True
     rules: ClassVar[Mapping[str, Rule]] = {"alpha": TILT, "beta": TILT, "r0": _R0}
+    iterative: ClassVar[bool] = True
 
     @cached_property
     def distortion(self) -> LensDistortion:

@@ -54,8 +54,8 @@ class Unified(RadialCamera):
     p1: float = 0.0
     p2: float = 0.0
 
-    iterative: ClassVar[bool] = True
     rules: ClassVar[Mapping[str, Rule]] = {"xi": _XI}
+    iterative: ClassVar[bool] = True
 
     @cached_property
     def distortion(self) -> LensDistortion:

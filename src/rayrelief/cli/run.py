@@ -245,5 +245,4 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all."""
-    write_whole(path, text + "
-")
+    write_whole(path, text + "\n")
