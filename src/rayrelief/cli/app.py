@@ -14,10 +14,10 @@ from rayrelief.cli.demo import demo
 from rayrelief.cli.doctor import doctor
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
-from rayrelief.cli.options import Input, MapOptions
+from rayrelief.cli.options.groups import OptionGroup, Verb, spelled_out
+from rayrelief.cli.options.shared import Input, MapOptions
+from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.page import report
-from rayrelief.cli.surface_options import SurfaceOptions
-from rayrelief.cli.verbs import OptionGroup, Verb, spelled_out
 from rayrelief.cli.video import video
 from rayrelief.cli.view import view
 
@@ -45,8 +45,8 @@ class Verbs(TyperGroup):
 
 def complete_verb(name: str) -> Any:
     """Verb with all options of input and method."""
-    from rayrelief.cli.mesh_options import MeshOptions
-    from rayrelief.cli.settings import parameters
+    from rayrelief.cli.options.mesh import MeshOptions
+    from rayrelief.cli.options.settings import parameters
 
     verb = VERBS_WITH_METHOD[name]
     groups: tuple[type[OptionGroup], ...] = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors, quiet_libraries, say, show
+from rayrelief.cli.options import shared
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries, say, show
 
 if TYPE_CHECKING:
     from rayrelief.cameras.base import Camera
@@ -49,8 +49,8 @@ def camera(
     height: Annotated[
         int | None, typer.Option(min=1, help="Height of the image, where the file does not say.")
     ] = None,
-    which: options.Which = None,
-    k_order: options.KOrder = options.KOrderName.AUTO,
+    which: shared.Which = None,
+    k_order: shared.KOrder = shared.KOrderName.AUTO,
     crop: Annotated[
         str | None,
         typer.Option(metavar="LEFT,TOP,WIDTH,HEIGHT", help="Camera of this part of the image."),
@@ -67,7 +67,7 @@ def camera(
         TargetName | None,
         typer.Option(help="Format of --write; by default .json is rayrelief, .npy/.npz/.exr rays."),
     ] = None,
-    as_json: options.Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Show what a calibration file holds; draw its rays; convert it to another format."""
     with plain_errors():
@@ -79,7 +79,7 @@ def camera(
             read_calibration,
         )
         from rayrelief.cameras.survey import survey
-        from rayrelief.cli.inputs import check_not_replaced
+        from rayrelief.cli.runs.inputs import check_not_replaced
 
         if to is not None and write is None:
             raise typer.BadParameter("--to says the format of --write FILE, which is not given")
@@ -88,7 +88,7 @@ def camera(
         target = None if write is None else _target(write, to)
         check_not_replaced([Path(path)], [each for each in (write, picture) if each is not None])
         request = Request(height, width, which, k_order.value)
-        options.check_words(path, which, k_order)
+        shared.check_words(path, which, k_order)
         if is_camera_text(path):
             if request.size is None:
                 raise typer.BadParameter("a camera in words needs --width and --height")
@@ -187,7 +187,7 @@ def _write(path: Path, camera: Camera, target: TargetName) -> None:
 def _as_json(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) -> str:
     from dataclasses import asdict
 
-    from rayrelief.cli.report import plain, to_json
+    from rayrelief.cli.runs.report import plain, to_json
 
     content: dict[str, Any] = {"camera": plain(camera), "size": size}
     return to_json(content | ({} if seen is None else asdict(seen)))

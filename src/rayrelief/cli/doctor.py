@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors, quiet_libraries
+from rayrelief.cli.options import shared
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries
 
 if TYPE_CHECKING:
     from rayrelief.datasets.check_up import CheckUp
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 def doctor(
     path: Annotated[Path, typer.Argument(help="A normal map, or a folder that holds one.")],
     *,
-    as_json: options.Json = False,
+    as_json: shared.Json = False,
     **chosen: Any,
 ) -> None:
     """Find out the axes, encoding, background and camera of a normal map."""
     with plain_errors():
-        from rayrelief.cli.report import to_json
+        from rayrelief.cli.runs.report import to_json
         from rayrelief.datasets.check_up import check_up
 
-        told = options.MapOptions.taken_from(chosen)
+        told = shared.MapOptions.taken_from(chosen)
         with quiet_libraries():
             found = check_up(
                 path,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rayrelief.cli.console import counting, plain_errors, show
+from rayrelief.cli.terminal.console import counting, plain_errors, show
 
 
 def video(

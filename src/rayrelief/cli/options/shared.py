@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rayrelief.cli.verbs import OptionGroup, section
+from rayrelief.cli.options.groups import OptionGroup, section
 
 if TYPE_CHECKING:
     from rayrelief.scene import Scene
@@ -145,7 +145,7 @@ class Input(MapOptions):
 
     def scene(self, path: Path) -> Scene:
         """Read a normal map or a folder."""
-        from rayrelief.cli.console import quiet_libraries
+        from rayrelief.cli.terminal.console import quiet_libraries
         from rayrelief.datasets.folder import read_scene
 
         with quiet_libraries():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rayrelief.cli import signals
+from rayrelief.cli.terminal import signals
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError, printable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from rayrelief.cli.verbs import OptionGroup, section
+from rayrelief.cli.options.groups import OptionGroup, section
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.io.meshes import NEED_FACES

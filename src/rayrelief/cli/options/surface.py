@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayrelief.cli.verbs import OptionGroup, section
+from rayrelief.cli.options.groups import OptionGroup, section
 
 if TYPE_CHECKING:
     from rayrelief.prior import DepthPrior
