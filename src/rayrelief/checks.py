@@ -112,3 +112,15 @@ def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     if isinstance(array, np.ma.MaskedArray):
         array = array.filled(np.nan if array.dtype.kind == "f" else 0)
     return np.asarray(array)
+
+
+def as_mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """What a user gave as a mask (H, W); what a number in it would mean is not guessed."""
+    array = as_array(values, "the mask")
+    require(
+        array.ndim == 2 and array.dtype == np.bool_,
+        f"a mask of the type {array.dtype} and the shape {array.shape}",
+        "booleans of the shape (H, W), True inside",
+        "Compare it with its threshold first, for example mask > 127",
+    )
+    return array
