@@ -16,7 +16,7 @@ from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import STEPS, Connectivity, PixelGraph
 from rayrelief.laws.sparse_jumps import SparseJumps
-from rayrelief.methods.base import Callback, Iteration, Solution
+from rayrelief.methods.base import Callback, Solution, numbered_through
 from rayrelief.methods.reweighted import Reweighted, iterate
 from rayrelief.problem import Problem
 
@@ -67,13 +67,8 @@ class AuxiliaryEdges(Reweighted):
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
         """Run all rounds, each from the surface of the one before."""
-        history: list[Iteration] = []
+        counted, history = numbered_through(callback)
         notes: list[str] = []
-
-        def counted(iteration: Iteration) -> bool:
-            history.append(replace(iteration, number=len(history) + 1))
-            return callback is not None and bool(callback(history[-1]))
-
         for law, iterations in self._schedule():
             solution = iterate(
                 problem,
