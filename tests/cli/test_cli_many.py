@@ -168,7 +168,7 @@ def test_json_is_the_rows(here, run, maps, out):
 def test_without_dask_the_message_says_what_to_install(run, maps, out, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     ended = run("integrate", maps, "-o", out, "--scheduler", "tcp://127.0.0.1:1")
-    assert "rayrelief[dask]" in ended.error()
+    assert "extra dask" in ended.error()
 
 
 @pytest.mark.slow
