@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from rayrelief.conventions import from_opencv
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import FileError
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.sources import read_bytes
+from rayrelief.optional import library
 
 REPORT = "report.json"
 PREVIEW = "preview.png"
@@ -130,14 +131,8 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
 
 
 def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
-    try:
-        from fast_simplification import simplify
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"a mesh of {len(faces):,} faces, for a page with {count:,}",
-            expected="fewer faces, or the package fast-simplification",
-            remedy='Install it: python -m pip install "fast-simplification>=0.2"',
-        ) from error
+    purpose = f"a page with a mesh of {len(faces):,} faces"
+    simplify = library("fast_simplification", purpose, "mesh").simplify
     fewer: tuple[Any, Any] = simplify(vertices, faces.astype(np.int32), target_count=count)
     return fewer
 
