@@ -56,6 +56,7 @@ ORDER = [
     "viewer",
     "batch",
     "cli",
+    "__main__",
 ]
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 

@@ -40,7 +40,7 @@ class AuxiliaryEdges(Reweighted):
     ----------
     smallest_jump
         Size of the smallest jump that the last round keeps, in pixels on the surface.
-    rounds
+    filters
         How often jumps are filtered; each round halves the threshold of the one before, and takes
         an equal share of the iterations.
     """
@@ -48,11 +48,11 @@ class AuxiliaryEdges(Reweighted):
     connectivity: Connectivity = 8
     max_iterations: int = 80
     smallest_jump: float = 0.125
-    rounds: int = 4
+    filters: int = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, smallest_jump=_JUMP, rounds=_COUNT)
+        check_settings(self, smallest_jump=_JUMP, filters=_COUNT)
 
     @property
     def law(self) -> SparseJumps:
@@ -92,7 +92,7 @@ class AuxiliaryEdges(Reweighted):
 
     def _schedule(self) -> Iterator[tuple[SparseJumps, int]]:
         """Filter and number of iterations of each round; with few iterations the last ones."""
-        rounds = min(self.rounds, self.max_iterations)
+        rounds = min(self.filters, self.max_iterations)
         shares = np.diff(np.arange(rounds + 1) * self.max_iterations // rounds)
         for later, iterations in zip(reversed(range(rounds)), shares.tolist(), strict=True):
             yield SparseJumps(self.smallest_jump * 2.0**later), iterations
