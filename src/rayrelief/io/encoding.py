@@ -132,7 +132,7 @@ def _completed(vectors: FloatArray, note: str, step: float, *, coded: bool = Tru
 
 def _is_coloured(vectors: FloatArray) -> BoolArray:
     """Where components (..., n) of colours are not black."""
-    coloured: BoolArray = (vectors > -1.0).any(axis=-1)
+    coloured: BoolArray = np.any(vectors > -1.0, axis=-1)
     return coloured
 
 
