@@ -115,8 +115,8 @@ def _linear(vectors: FloatArray, note: str, step: float) -> Decoded:
         straight = 2.0 * curve - 1.0
         if unit_share(straight) > 0.8:
             return Decoded(straight, f"{note} after inverting the sRGB curve", step)
-        blue = vectors[..., 2]
-        if blue.min() == blue.max() and _within_circle(vectors):
+        blue = vectors[..., 2][_is_coloured(vectors)]
+        if blue.size and blue.min() == blue.max() and _within_circle(vectors):
             return _completed(vectors[..., :2], note, step)
     return _completed(vectors, note, step)
 
@@ -130,11 +130,19 @@ def _completed(vectors: FloatArray, note: str, step: float, *, coded: bool = Tru
     return Decoded(whole, f"{note}; two channels, z = sqrt(1 - x^2 - y^2) > 0", step, coded)
 
 
+def _is_coloured(vectors: FloatArray) -> BoolArray:
+    """Where components (..., n) of colours are not black."""
+    coloured: BoolArray = np.any(vectors > -1.0, axis=-1)
+    return coloured
+
+
 def _within_circle(vectors: FloatArray) -> bool:
     """Whether the first two of components (..., n) vary, and may be x and y of unit vectors."""
-    across = vectors[..., :2]
+    across = vectors[_is_coloured(vectors)][..., :2]
+    if not across.size:
+        return False
     within = np.einsum("...i,...i->...", across, across) < 1.0 + UNIT
-    varies = np.nanmax(across, axis=(0, 1)) - np.nanmin(across, axis=(0, 1)) > UNIT
+    varies = np.nanmax(across, axis=0) - np.nanmin(across, axis=0) > UNIT
     return bool(varies.all() and np.mean(within) > 0.95)
 
 

@@ -32,7 +32,7 @@ from rayrelief.integration import integrate
 from rayrelief.io.atomic import together, write_whole
 from rayrelief.io.height import check_height_suffix
 from rayrelief.mesh import Mesh
-from rayrelief.methods.base import Method
+from rayrelief.methods.base import Method, usual_iterations
 from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -164,7 +164,7 @@ def run(
     **known: Any,
 ) -> Integration:
     """Integrate a scene under a progress bar, with what is known of its surface."""
-    limit = getattr(method, "max_iterations", None)
+    limit = usual_iterations(method)
     with progress(f"integrating {scene.name}", limit) as advance:
         return integrate(
             scene.normals,

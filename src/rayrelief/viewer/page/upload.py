@@ -18,7 +18,7 @@ from rayrelief.io.depth import write_depth
 from rayrelief.io.meshes import write_mesh
 from rayrelief.memory import in_words
 from rayrelief.methods import catalogue
-from rayrelief.methods.base import Iteration
+from rayrelief.methods.base import Iteration, usual_iterations
 from rayrelief.scene import Scene
 from rayrelief.viewer.finished import read_finished
 from rayrelief.viewer.layers import NAME as LAYERS
@@ -140,7 +140,7 @@ class Upload:
     def _integrate(self, beside: bool) -> None:
         self._progress.visible, self._progress.value = True, 0.0
         scene, method = self._scene(), catalogue.RECIPES[self._method.value]()
-        limit = getattr(method, "max_iterations", None) or 40
+        limit = usual_iterations(method) or 40
 
         def advance(iteration: Iteration) -> None:
             self._progress.value = min(100.0 * iteration.number / limit, 100.0)
