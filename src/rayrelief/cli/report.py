@@ -16,7 +16,7 @@ import numpy as np
 import rayrelief
 from rayrelief.cameras.base import Camera
 from rayrelief.evaluation.metrics import DepthErrors
-from rayrelief.io.reports import files_of_run
+from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -96,7 +96,8 @@ def mesh_summary(mesh: Mesh) -> str:
 
 def earlier_files(path: Path) -> list[str]:
     """Names of results that the report of an earlier run lists; none without such a report."""
-    return list(dict.fromkeys(name for name in files_of_run(path) if RESULT.fullmatch(name)))
+    listed = files_of_run(read_report(path))
+    return list(dict.fromkeys(name for name in listed if RESULT.fullmatch(name)))
 
 
 def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError, InputError
-from rayrelief.io import png_chunks, tiff_tags
+from rayrelief.io import jpeg_segments, png_chunks, tiff_tags
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.sources import (
     FORMATS,
@@ -24,8 +24,11 @@ from rayrelief.io.sources import (
     read_bytes,
 )
 
-# Markers before the size of a JPEG image.
-JPEG_FRAMES = {0xFFC0 + number for number in range(16)} - {0xFFC4, 0xFFC8, 0xFFCC}
+DECLARED = {
+    "PNG": png_chunks.declared_values,
+    "TIFF": tiff_tags.declared_values,
+    "JPEG": jpeg_segments.declared_values,
+}
 
 
 def read_image(path: Path) -> npt.NDArray[Any]:
@@ -78,27 +81,9 @@ def declared_values(path: Path, data: bytes) -> tuple[int, int]:
     """Count and bytes of the values that an image declares, before it is decoded."""
     kind = FORMATS[path.suffix.lower()]
     try:
-        if kind == "TIFF":
-            return tiff_tags.declared_values(data)
-        return (png_chunks.declared_values if kind == "PNG" else _declared_by_jpeg)(data)
+        return DECLARED[kind](data)
     except (ValueError, struct.error) as error:
         raise damaged(path, error) from error
-
-
-def _declared_by_jpeg(data: bytes) -> tuple[int, int]:
-    position = 2
-    while position + 4 <= len(data):
-        marker, length = struct.unpack_from(">HH", data, position)
-        if marker == 0xFFFF:  # a fill byte
-            position += 1
-        elif marker in JPEG_FRAMES:
-            height, width, channels = struct.unpack_from(">HHB", data, position + 5)
-            return height * width * channels, 1
-        elif marker < 0xFF00:
-            break
-        else:
-            position += 2 + length
-    raise ValueError("the size of the image is missing")
 
 
 def read_picture(path: Path) -> npt.NDArray[np.uint8]:
