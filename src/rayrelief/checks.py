@@ -14,6 +14,7 @@ import numpy.typing as npt
 from rayrelief.errors import InputError
 
 MOST = 2**31 - 1
+SHORTEST, LONGEST = 1e-30, 1e30  # lengths that 32-bit floats hold, and their products too
 
 
 def require(usable: object, found: str, expected: str, remedy: str) -> None:
@@ -87,6 +88,11 @@ def is_number(number: object) -> bool:
 def is_not_negative(number: Any) -> bool:
     """Whether this is a finite number >= 0."""
     return is_number(number) and bool(number >= 0)
+
+
+def is_length(number: Any) -> bool:
+    """Whether this is a positive number that files and pictures of a surface can hold."""
+    return is_number(number) and bool(SHORTEST <= number <= LONGEST)
 
 
 def is_positive_or_none(number: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.checks import Rule, check_settings, is_not_negative, one_of
+from rayrelief.checks import LONGEST, Rule, check_settings, is_not_negative, one_of
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.errors import InputError
 
@@ -56,6 +56,12 @@ class DepthPrior:
                 remedy="Use DepthPrior.at(points, height, width) for a few points",
             )
         depth[~np.isfinite(depth)] = np.nan
+        if np.nanmax(np.abs(depth)) > LONGEST:
+            raise InputError(
+                f"a known depth of {np.nanmax(np.abs(depth)):g}",
+                expected=f"depths of at most {LONGEST:g}",
+                remedy="Mark pixels whose depth is not known by NaN, or choose another unit",
+            )
         depth.flags.writeable = False
         object.__setattr__(self, "depth", depth)
         words = "Leave it out for the one that suits the camera"
@@ -86,14 +92,14 @@ class DepthPrior:
         """Depths z of points (u, v, z): column, row, counted from 0, each at its nearest pixel."""
         depth = np.full((height, width), np.nan)
         for u, v, z in points:
-            column, row = round(u), round(v)
-            if not (0 <= column < width and 0 <= row < height and np.isfinite(z)):
+            place = nearest_pixel(u, v, height, width)
+            if place is None or not np.isfinite(z):
                 raise InputError(
                     f"the known point u = {u:g}, v = {v:g}, z = {z:g}",
                     expected=f"a pixel of the {width}x{height} image, and a finite depth",
                     remedy="Give column and row, counted from 0, then the depth",
                 )
-            depth[row, column] = z
+            depth[place] = z
         return cls(depth)
 
 
@@ -137,6 +143,13 @@ class PriorFit:
             "{known:,} known depths, median residual {median_residual:.3g}, {outvoted:,} outvoted"
         )
         return found.format(**self.numbers())
+
+
+def nearest_pixel(u: float, v: float, height: int, width: int) -> tuple[int, int] | None:
+    """Row and column of the pixel at (u, v); None outside of the image."""
+    inside = -0.5 <= u <= width - 0.5 and -0.5 <= v <= height - 0.5  # false for NaN
+    row, column = (round(v), round(u)) if inside else (height, width)
+    return (row, column) if 0 <= row < height and 0 <= column < width else None
 
 
 def _finite(depth: FloatArray) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from rayrelief.cli.console import EXIT_FAILED, progress, say, show, tell
+from rayrelief.cli.console import EXIT_FAILED, beyond_range, progress, say, show, tell
 from rayrelief.cli.mesh_options import MeshOptions
 from rayrelief.cli.places import REPORT, check_folder, result_files
 from rayrelief.cli.report import (
@@ -105,7 +105,8 @@ def integrate_into(
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     began = time.perf_counter()
-    with together() as batch:  # files of two runs must not lie beside each other
+    # Files of two runs must not lie beside each other.
+    with beyond_range(result.status.outcome in NO_SURFACE), together() as batch:
         written, mesh = _write_files(result, truth, written, mesh_options)
         written += surface.write(result)
         seconds["write"] = time.perf_counter() - began

@@ -35,6 +35,12 @@ def read_image(path: Path) -> npt.NDArray[Any]:
     """Image (H, W) or (H, W, channels) as it is stored, 8-bit, 16-bit or float; RGB(A) order."""
     import cv2
 
+    if FORMATS.get(path.suffix.lower()) not in DECLARED:
+        raise FileError(
+            f"{path} is no image by its suffix",
+            expected=f"an image: {', '.join(DECLARED)}",
+            remedy="Save it as one of these, or give the path of an image",
+        )
     check_signature(path)
     data = read_bytes(path)
     check_complete(path, data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from rayrelief.checks import is_length
 from rayrelief.errors import InputError
 
 Unit = Literal["mm", "cm", "m", "in"]
@@ -22,7 +23,7 @@ def in_unit(text: str, unit: Unit | None) -> float:
     except ValueError:
         number, word = -1.0, ""
     known: dict[str, float] = {str(name): metres for name, metres in METRES.items()}
-    if not 0 < number < float("inf") or (word and word not in known):
+    if not is_length(number) or (word and word not in known):
         raise InputError(
             f"the length {text!r}", expected=expected, remedy="Write a number above 0 and its unit"
         )
