@@ -100,7 +100,13 @@ def is_positive_or_none(number: Any) -> bool:
     return number is None or (is_number(number) and bool(number > 0))
 
 
+LENGTHS = Rule(
+    is_length,
+    f"a positive length, from {SHORTEST:g} to {LONGEST:g}",
+    "Give it in a unit that suits it",
+)
 SWITCH = Rule(lambda value: isinstance(value, bool), "True or False", "Leave it out")
+COUNTS = Rule(is_count, "an integer >= 1", "Give a whole number")
 
 
 def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:

@@ -251,7 +251,8 @@ def _equations(
 
 def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> SingleArray:
     """Confidence (H, W) from 0 to 1, with 0 where it is NaN, or an InputError."""
-    array = np.nan_to_num(np.asarray(confidence, dtype=np.float64), posinf=np.inf, neginf=-np.inf)
+    given = as_array(confidence, "the confidence").astype(np.float64, copy=False)
+    array = np.nan_to_num(given, posinf=np.inf, neginf=-np.inf)
     if array.shape != shape or not np.all((array >= 0) & (array <= 1)):
         found = f"from {array.min():g} to {array.max():g}" if array.size else "no values"
         raise InputError(

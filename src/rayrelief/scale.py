@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rayrelief.checks import LONGEST, SHORTEST, is_length
+from rayrelief.checks import LENGTHS
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.prior import nearest_pixel
@@ -15,13 +15,13 @@ Pixel = tuple[float, float]
 
 def factor_to_depth(result: Integration, depth: float) -> float:
     """Factor that gives the surface this median depth."""
-    _check_length(depth, "a median depth")
+    LENGTHS.check("the median depth", depth)
     return depth / float(np.nanmedian(result.depth))
 
 
 def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length: float) -> float:
     """Factor that puts the points of two pixels (u, v) this length apart."""
-    _check_length(length, "a distance between two points")
+    LENGTHS.check("the distance between two points", length)
     points = result.points()
     one, other = (_point(points, pixel) for pixel in (first, second))
     apart = float(np.linalg.norm(one - other))
@@ -53,12 +53,3 @@ def _point(points: FloatArray, pixel: Pixel) -> FloatArray:
         )
     point: FloatArray = points[place]
     return point
-
-
-def _check_length(length: float, what: str) -> None:
-    if not is_length(length):
-        raise InputError(
-            f"{what} of {length!r}",
-            expected=f"a positive length, from {SHORTEST:g} to {LONGEST:g}",
-            remedy="Give it in a unit that suits it",
-        )

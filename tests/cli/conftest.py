@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from rayrelief.cli import main
+from rayrelief.cli import main, signals
 from rayrelief.cli.console import COMPILING
 from rayrelief.cli.signals import NAMES
 from rayrelief.synthetic import gallery
@@ -103,6 +104,7 @@ def run(monkeypatch, capsys) -> Callable[..., Run]:
                 main()
         finally:
             sys.unraisablehook = hook
+            atexit.unregister(signals.leave_at_once)
             for number, handler in before.items():
                 signal.signal(number, handler)
         out, err = capsys.readouterr()

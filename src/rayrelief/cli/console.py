@@ -72,7 +72,7 @@ def beyond_range(is_told: bool) -> Iterator[None]:
     """Let numbers leave their range without a warning, where a status has told that they do."""
     import numpy as np
 
-    with warnings.catch_warnings(), np.errstate(**({"all": "ignore"} if is_told else {})):
+    with warnings.catch_warnings(), np.errstate(all="ignore" if is_told else None):
         if is_told:
             warnings.simplefilter("ignore", RuntimeWarning)
         yield

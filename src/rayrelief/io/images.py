@@ -18,6 +18,7 @@ from rayrelief.io.atomic import atomic_write
 from rayrelief.io.sources import (
     FORMATS,
     READING_BYTES,
+    as_path,
     check_room,
     check_signature,
     damaged,
@@ -124,7 +125,7 @@ def encode_png(image: npt.NDArray[Any]) -> bytes:
 
 def write_png(path: str | os.PathLike[str], image: npt.NDArray[Any]) -> None:
     """Write an 8- or 16-bit image (H, W), (H, W, 3) or (H, W, 4), RGB order, as a PNG file."""
-    if Path(path).suffix.lower() != ".png":
+    if as_path(path).suffix.lower() != ".png":
         raise FileError(f"{path} cannot store a PNG image", expected="the suffix .png")
     data = encode_png(image)
     with atomic_write(path) as temporary:

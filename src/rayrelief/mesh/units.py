@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rayrelief.checks import is_length
+from rayrelief.checks import is_length, one_of
 from rayrelief.errors import InputError
 
 Unit = Literal["mm", "cm", "m", "in"]
 METRES: dict[Unit, float] = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "in": 0.0254}
+
+UNITS = one_of((*METRES, None), "Leave it out where nobody knows how large it is")
 
 _LENGTH = re.compile(r"\s*([0-9.eE+-]+)\s*([a-z]*)\s*")
 
