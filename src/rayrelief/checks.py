@@ -39,7 +39,7 @@ class Rule:
         """Raise InputError unless the value of a setting is usable."""
         try:
             usable = bool(self.usable(value))
-        except (TypeError, ValueError):  # of a type that cannot be compared, or an array
+        except (TypeError, ValueError, OverflowError):  # it cannot be compared, or is an array
             usable = False
         if not usable:
             shown = repr(value) if isinstance(value, str) else value

@@ -27,7 +27,10 @@ from rayrelief.io.sources import (
 )
 
 # What SciPy raises, besides its own MatReadError, for bytes that are not as they should be.
-BROKEN = (ValueError, TypeError, KeyError, IndexError, OSError, EOFError, MemoryError)
+BROKEN = (
+    *(ValueError, TypeError, KeyError, IndexError, OSError, EOFError, MemoryError),
+    *(NotImplementedError, OverflowError, RuntimeError),
+)
 
 # Types of the elements that a file is made of, by the numbers of the MAT-file format, with the
 # bytes of an item.

@@ -64,7 +64,7 @@ class Film:
         _SIZE.check("the size", self.size)
         for name in ("seconds", "rate", "turn"):
             _NUMBERS.check(name, getattr(self, name))
-        _FRAMES.check("seconds * rate", self.count)
+        _FRAMES.check("seconds * rate", self.seconds * self.rate)
 
     @property
     def count(self) -> int:
