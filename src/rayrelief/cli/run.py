@@ -30,7 +30,6 @@ from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.io.atomic import atomic_write, together
-from rayrelief.io.height import check_height_suffix
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
 from rayrelief.methods.devices import DeviceName, backend_for
@@ -90,8 +89,7 @@ def integrate_into(
     say_notes(scene)
     surface, mesh_options = surface or SurfaceOptions(), mesh_options or MeshOptions()
     mesh_options.check(scene)
-    if surface.height_file is not None:
-        check_height_suffix(surface.height_file)
+    surface.check()
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         afterwards = files_memory(pixels, inside, method, mesh_formats, mesh_options.solid)
