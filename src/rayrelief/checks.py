@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from rayrelief.errors import InputError
 
 MOST = 2**31 - 1
+LARGEST = 3e38  # that 32-bit floats hold, which some kernels and files do with
 SHORTEST, LONGEST = 1e-30, 1e30  # lengths that 32-bit floats hold, and their products too
 
 
@@ -82,7 +82,7 @@ def is_number(number: object) -> bool:
         return False
     if isinstance(number, Integral):
         return abs(int(number)) < 2**63  # longer ones are none for numpy
-    return math.isfinite(float(number))
+    return abs(float(number)) <= LARGEST  # false for NaN
 
 
 def is_not_negative(number: Any) -> bool:
