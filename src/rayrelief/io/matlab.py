@@ -163,12 +163,12 @@ def _whole(path: Path, variable: Variable, order: str) -> bytearray | memoryview
     check_room(path, length)
     element, filled = bytearray(length), 0
     pieces = (content[start : start + PIECE] for start in range(PIECE, len(content), PIECE))
-    for piece in chain((stream.unconsumed_tail,), pieces):
-        left: bytes | memoryview = piece
+    compressed: Iterator[bytes | memoryview] = chain((stream.unconsumed_tail,), pieces)
+    for left in compressed:
         while len(left) and filled < length:
             part = stream.decompress(left, length - filled)
             element[filled : filled + len(part)] = part
-            filled, left = filled + len(part), stream.unconsumed_tail
+            filled, left = filled + len(part), stream.unconsumed_tail  # noqa: PLW2901
     if filled != length:
         raise ValueError("the end of an array is missing")
     return element
