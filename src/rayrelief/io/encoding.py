@@ -210,7 +210,8 @@ def _sample(vectors: FloatArray) -> FloatArray:
 
 
 def _lengths(vectors: FloatArray) -> FloatArray:
-    lengths: FloatArray = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
+    lengths: FloatArray = np.einsum("...i,...i->...", vectors, vectors)
+    np.sqrt(lengths, out=lengths)
     return lengths
 
 
