@@ -164,6 +164,7 @@ def test_jpeg_is_noted(tmp_path):
         (dome() * 127.5 + 127.5, r"floats from .* to .*between -1 and 1"),
         ((dome() * 127.5 + 127.5).astype(np.int64), "int64"),
         (dome() + 0j, "complex"),
+        (np.ones((4, 5, 4), np.bool_), "bool"),
         (np.full((4, 5, 3), (0, 0, np.nan)), "no normal"),
     ],
 )

@@ -129,7 +129,7 @@ def files_memory(
 ) -> int:
     """Bytes at the peak of mesh, preview, angle and files, measured as those of ``estimate``."""
     writing = max((MESH_BYTES.get(form, 0) for form in mesh_formats), default=0)
-    more = writing + (200 if solid else 0)
+    more = writing * 3 // 2 + 200 if solid else writing  # a body has twice the faces
     return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method) + more) * inside
 
 

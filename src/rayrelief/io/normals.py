@@ -160,8 +160,8 @@ def split_channels(
     if array.shape[2] < 4:
         return array, None, None, ()
     fourth = array[..., 3]
-    empty = [np.ptp(array[..., k]) == 0 for k in (0, 2)]
-    if is_image and all(empty) and np.ptp(fourth) > 0:  # the layout of DXT5nm
+    # The layout of DXT5nm; only images have it, and only they can be sure to hold numbers.
+    if is_image and not np.ptp(array[..., [0, 2]], axis=(0, 1)).any() and np.ptp(fourth) > 0:
         return array[..., [3, 1]], None, None, ("x is in the alpha channel, y in green",)
     if is_image or array.dtype.kind != "f" or np.isin(fourth, (0, 1)).all():
         return array[..., :3], above_half(fourth), None, ()
