@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -82,12 +83,12 @@ def is_number(number: object) -> bool:
         return False
     if isinstance(number, Integral):
         return abs(int(number)) < 2**63  # longer ones are none for numpy
-    return abs(float(number)) <= LARGEST  # false for NaN
+    return math.isfinite(float(number))
 
 
 def is_not_negative(number: Any) -> bool:
     """Whether this is a finite number >= 0."""
-    return is_number(number) and bool(number >= 0)
+    return is_number(number) and bool(0 <= number <= LARGEST)
 
 
 def is_length(number: Any) -> bool:
@@ -97,7 +98,7 @@ def is_length(number: Any) -> bool:
 
 def is_positive_or_none(number: Any) -> bool:
     """Whether this is a finite number > 0, or None."""
-    return number is None or (is_number(number) and bool(number > 0))
+    return number is None or (is_number(number) and bool(0 < number <= LARGEST))
 
 
 LENGTHS = Rule(

@@ -44,7 +44,7 @@ def read_image(path: Path) -> npt.NDArray[Any]:
         )
     check_signature(path)
     data = read_bytes(path)
-    check_complete(path, data)
+    data = complete(path, data)
     values, size = declared_values(path, data)
     check_room(path, values * (size + READING_BYTES))
     try:
@@ -72,16 +72,17 @@ def silent_opencv() -> Iterator[None]:
         log.setLogLevel(level)
 
 
-def check_complete(path: Path, data: bytes) -> None:
-    """Raise FileError for a file that is cut off, which OpenCV would fill up with grey or black."""
+def complete(path: Path, data: bytes) -> bytes:
+    """Image to be decoded; FileError if it is cut off, which OpenCV would fill up with grey."""
     kind = FORMATS[path.suffix.lower()]
     if kind == "PNG":
         try:
-            png_chunks.split_chunks(data)
+            return png_chunks.bare_image(data)
         except ValueError as error:
             raise damaged(path, error) from error
     if kind == "JPEG" and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
         raise damaged(path, "the end of the image is missing")
+    return data
 
 
 def declared_values(path: Path, data: bytes) -> tuple[int, int]:
