@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ ROOT = Path(rayrelief.__file__).parent
 ORDER = [
     "errors",
     "checks",
+    "optional",
     "memory",
     "conventions",
     "mesh",
@@ -36,6 +38,7 @@ ORDER = [
     "backends",
     "methods",
     "fusion",
+    "gpu",
     "estimate",
     "jumps",
     "edge_maps",
@@ -43,17 +46,17 @@ ORDER = [
     "plausibility",
     "meshing",
     "solid",
-    "gpu",
     "shading",
     "notebook",
     "result",
-    "relief",
-    "scale",
     "integration",
+    "scale",
+    "relief",
     "evaluation",
     "viewer",
     "batch",
     "cli",
+    "__main__",
 ]
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
@@ -79,6 +82,13 @@ def imported_modules(path: Path) -> list[tuple[int, str]]:
             continue
         found += [(node.lineno, name) for name in names if name.split(".")[0] == "rayrelief"]
     return found
+
+
+def test_the_table_of_contributing_has_the_same_order():
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("| part | contains |")[2].partition("## Rules")[0]
+    parts = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert re.findall(r"`(\w+)/?`", " ".join(parts)) == ORDER
 
 
 def test_every_module_has_its_place():
@@ -119,7 +129,13 @@ def test_only_the_command_line_prints(path):
 
 # They read what belongs to the system or to the package, or write what they were given a place for.
 MAY_OPEN = {
-    *("memory.py", "backends/cuda/machine.py", "io/sources.py", "cli/console.py", "cli/streams.py"),
+    *(
+        "memory.py",
+        "backends/cuda/machine.py",
+        "io/sources.py",
+        "cli/terminal/console.py",
+        "cli/terminal/streams.py",
+    ),
     *("viewer/page/controls.py",),  # hands out what it has written itself
 }
 

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from rayrelief.cli import main, signals
-from rayrelief.cli.console import COMPILING
-from rayrelief.cli.signals import NAMES
+from rayrelief.cli import main
+from rayrelief.cli.terminal import signals
+from rayrelief.cli.terminal.console import COMPILING
+from rayrelief.cli.terminal.signals import NAMES
 from rayrelief.synthetic import gallery
 from reference.layout import write_layout
 

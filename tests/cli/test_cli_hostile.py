@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from rayrelief.cli import signals
+from rayrelief.cli.terminal import signals
 from rayrelief.synthetic import gallery
 
 TIMEOUT = 120  # seconds: only a run that hangs gets there
@@ -184,7 +184,7 @@ def test_an_interruption_that_was_renamed_is_still_one(run, sphere, out, monkeyp
         except KeyboardInterrupt:
             raise SystemError("returned a result with an exception set") from None
 
-    monkeypatch.setattr("rayrelief.cli.run.integrate", compiled)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", compiled)
     ended = run("integrate", sphere, "-o", out)
     assert ended.code == 130
     assert ended.err.splitlines()[-1].startswith("interrupted: ")
@@ -203,7 +203,7 @@ def test_an_interruption_that_was_swallowed_ends_the_next_iteration(
         callback(None)
         raise AssertionError("it went on")
 
-    monkeypatch.setattr("rayrelief.cli.run.integrate", compiled)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", compiled)
     ended = run("integrate", sphere, "-o", out)
     assert ended.code == 128 + number
     assert not out.exists()
@@ -229,7 +229,7 @@ def test_a_crash_of_a_library_after_a_signal_is_not_the_exit_code():
     # As LLVM does when it has been interrupted while it compiled, and is taken down.
     code = """
 import atexit, os, signal
-from rayrelief.cli.signals import Handled
+from rayrelief.cli.terminal.signals import Handled
 
 atexit.register(os.abort)
 print("said", end="")

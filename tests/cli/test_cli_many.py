@@ -46,7 +46,7 @@ class Engine:
 @pytest.fixture
 def here(monkeypatch):
     engine = Engine()
-    monkeypatch.setattr("rayrelief.cli.many.engine_for", lambda *_: engine)
+    monkeypatch.setattr("rayrelief.cli.runs.many.engine_for", lambda *_: engine)
     return engine
 
 
@@ -168,7 +168,7 @@ def test_json_is_the_rows(here, run, maps, out):
 def test_without_dask_the_message_says_what_to_install(run, maps, out, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     ended = run("integrate", maps, "-o", out, "--scheduler", "tcp://127.0.0.1:1")
-    assert "rayrelief[dask]" in ended.error()
+    assert "extra dask" in ended.error()
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_killed_and_started_again(start, tmp_path, out):
 def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
     distributed = pytest.importorskip("distributed")
     with monkeypatch.context() as patch:
-        patch.setattr("rayrelief.cli.many.engine_for", lambda *_: Engine())
+        patch.setattr("rayrelief.cli.runs.many.engine_for", lambda *_: Engine())
         run("integrate", maps, "-o", out / "here", *FAST)
     options = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
     with distributed.LocalCluster(**options, dashboard_address=None) as cluster:

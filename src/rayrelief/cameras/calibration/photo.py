@@ -13,6 +13,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError
 from rayrelief.io import jpeg_segments
 from rayrelief.io.sources import check_signature, damaged, read_bytes
+from rayrelief.optional import library
 
 FORMAT = "EXIF of a photo"
 READABLE = (".jpg", ".jpeg")
@@ -31,20 +32,14 @@ MILLIMETRES = {2: 25.4, 3: 10.0, 4: 1.0}  # in an inch, a centimetre
 def read(path: Path, request: Request) -> tuple[str, Reading]:
     """Pinhole with the focal length of a photo, for the size asked for or that of the photo."""
     check_signature(path)
+    instead = "give the focal length with --focal"
+    pillow = library("PIL.Image", f"the EXIF of the photo {path}", "photo", otherwise=instead)
     try:
-        from PIL import Image
-    except ImportError as error:
-        raise FileError(
-            f"{path} is a photo, and Pillow, which reads its EXIF, is not installed",
-            expected="a calibration file, or Pillow",
-            remedy="Run: pip install 'rayrelief[photo]', or give the focal length with --focal",
-        ) from error
-    data = read_bytes(path)
-    try:
+        data = read_bytes(path)
         width, height, _ = jpeg_segments.size(data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of tags that cannot be read, and are not there then
-            exif = Image.Exif()
+            exif = pillow.Exif()
             exif.load(jpeg_segments.exif(data))
             tags: dict[int, Any] = dict(exif.get_ifd(DETAILS))
     except BROKEN as error:

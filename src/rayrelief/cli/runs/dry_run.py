@@ -14,10 +14,10 @@ import numpy as np
 import rayrelief
 from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
-from rayrelief.cli.console import progress, show
-from rayrelief.cli.places import check_folder
-from rayrelief.cli.report import to_json
-from rayrelief.cli.run import files_memory, say_notes
+from rayrelief.cli.runs.places import check_folder
+from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.runs.run import files_memory, say_notes
+from rayrelief.cli.terminal.console import progress, show
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import Outcome, Status
 from rayrelief.estimate import check_memory, memory_needed

@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 import typer
 
-from rayrelief.cli.console import EXIT_FAILED, beyond_range, progress, say, show, tell
-from rayrelief.cli.mesh_options import MeshOptions
-from rayrelief.cli.places import REPORT, check_folder, result_files
-from rayrelief.cli.report import (
+from rayrelief.cli.options.mesh import MeshOptions
+from rayrelief.cli.options.surface import SurfaceOptions
+from rayrelief.cli.runs.places import REPORT, check_folder, result_files
+from rayrelief.cli.runs.report import (
     build_report,
     describe_mesh,
     earlier_files,
     mesh_summary,
     to_json,
 )
-from rayrelief.cli.signals import postponed
-from rayrelief.cli.surface_options import SurfaceOptions
+from rayrelief.cli.terminal.console import EXIT_FAILED, beyond_range, progress, say, show, tell
+from rayrelief.cli.terminal.signals import postponed
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
-from rayrelief.io.atomic import atomic_write, together
+from rayrelief.io.atomic import together, write_whole
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
 from rayrelief.methods.devices import DeviceName, backend_for
@@ -114,7 +114,7 @@ def integrate_into(
         report["prior"] = None if result.prior is None else result.prior.numbers()
         report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}
         report |= {} if fingerprint is None else {"fingerprint": fingerprint}
-        write_text(out / REPORT, to_json(report))
+        write_whole(out / REPORT, to_json(report) + "\n")
         with postponed():
             batch.commit(out)
     return Finished(result, report, errors, mesh, written)
@@ -240,9 +240,3 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
     left = [name for name in names if out / name not in written]
     if left:
         say("note: left from an earlier run, not of this one: " + ", ".join(left))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
