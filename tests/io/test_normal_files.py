@@ -164,6 +164,7 @@ def test_jpeg_is_noted(tmp_path):
         (dome() * 127.5 + 127.5, r"floats from .* to .*between -1 and 1"),
         ((dome() * 127.5 + 127.5).astype(np.int64), "int64"),
         (dome() + 0j, "complex"),
+        (np.tile(np.eye(4, dtype=np.bool_), (3, 1, 1)), "bool"),
         (np.full((4, 5, 3), (0, 0, np.nan)), "no normal"),
     ],
 )

@@ -15,7 +15,14 @@ import numpy as np
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import ALL_AXES, CONVENTIONS, BoolArray, FloatArray
 from rayrelief.doctor.cues import Curl, Outline, between, contours, curl, limited, smooth_cells
-from rayrelief.doctor.windows import Projection, Slopes, Window, share_facing_away, windows_of
+from rayrelief.doctor.windows import (
+    FOREIGN,
+    Projection,
+    Slopes,
+    Window,
+    share_facing_away,
+    windows_of,
+)
 
 DECIDED = 6.0
 # How far each cue is trusted at most. Contours do not decide, not even for usual axes: a bowl in a
@@ -171,6 +178,7 @@ class Axes:
         return self.margins.get(axes, math.inf) >= DECIDED
 
 
+@FOREIGN
 def find_axes(vectors: FloatArray, mask: BoolArray, camera: Camera | None = None) -> Axes:
     """Find the axes of a normal map (H, W, 3) in the frame of its file.
 
