@@ -132,7 +132,7 @@ def test_closed_streams(sphere, out, closed):
 @pytest.mark.parametrize("factor", [1e300, 1e-300, 1.0])
 def test_known_depths_and_deviations_beyond_all_measure(run, sphere, out, tmp_path, factor):
     scene = gallery.sphere(24, 32)
-    np.save(tmp_path / "known.npy", factor * np.where(scene.mask, scene.depth, np.nan))
+    np.save(tmp_path / "known.npy", factor * np.where(scene.mask, np.asarray(scene.depth), np.nan))
     known = ("--depth-prior", tmp_path / "known.npy", "--depth-sigma", 1e21)
     ended = run("integrate", sphere, "-o", out, "--threads", 1, *known)
     if factor == 1:

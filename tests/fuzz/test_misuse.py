@@ -107,7 +107,9 @@ def calls(tmp_path: Path) -> dict[str, tuple[Callable[..., object], tuple[str, .
     calibration = tmp_path / "K.txt"
     calibration.write_text("9 0 4\n0 9 3\n0 0 1\n")
     depth = np.asarray(SCENE.depth)
-    mesh, result = rayrelief.Mesh(np.eye(3), np.array([[0, 1, 2]])), integrate()
+    mesh = rayrelief.Mesh(np.eye(3), np.array([[0, 1, 2]]))
+    result: Any = integrate()
+    heights: dict[str, Any] = {"path": tmp_path / "height.png", "height": depth}
 
     def scene(**changes: Any) -> object:
         usual = {"path": tmp_path / "map.npy", "convention": "opencv", "camera": "fov:50"}
@@ -154,9 +156,7 @@ def calls(tmp_path: Path) -> dict[str, tuple[Callable[..., object], tuple[str, .
         ),
         "height_map": (lambda **changes: height_map(result, **changes), ("flatten",)),
         "write_height": (
-            lambda **changes: write_height(
-                **({"path": tmp_path / "height.png", "height": depth} | changes)
-            ),
+            lambda **changes: write_height(**(heights | changes)),
             ("path", "height"),
         ),
         "write_preview": (
