@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast test-deep test-gpu test-oldest fuzz lint format picture bench calibration paper paper-spread clean
+.PHONY: demo test test-fast test-deep test-gpu test-oldest fuzz lint format docs pictures bench calibration paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -56,8 +56,12 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-picture: demo  ## the picture of the README, which is that of the demo
+docs: $(STAMP)  ## the documentation as a site in docs/_build/index.html; warnings are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build
+
+pictures: demo  ## the pictures of the README and of docs/gallery.md, from the code that they show
 	cp demo/preview.png docs/images/still_life.png
+	$(BIN)/python -m benchmarks.gallery
 
 # The limits are for two threads.
 bench: export NUMBA_NUM_THREADS ?= 2
@@ -74,5 +78,5 @@ paper-spread: $(STAMP)  ## its tables of MADE over perturbed inputs: median and 
 	$(BIN)/python -m benchmarks.accuracy --spread
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache
+	rm -rf $(VENV) $(OLDEST) demo dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache
 	find src -name __pycache__ -exec rm -rf {} +
