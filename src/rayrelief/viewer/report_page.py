@@ -16,13 +16,19 @@ from rayrelief.checks import is_number
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import write_whole
+from rayrelief.io.images import encode_png
 from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.reports import REPORT_NAME, read_report
 from rayrelief.io.sources import read_bytes
 from rayrelief.optional import library
+from rayrelief.viewer.display import colourings
+from rayrelief.viewer.finished import read_finished
+from rayrelief.viewer.layers import NAME as LAYERS
+from rayrelief.viewer.window import Window
 
 PREVIEW = "preview.png"
+WIDEST_PICTURE = 600  # pixels
 MOST_FACES = 200_000  # of all surfaces together: a page of a few megabytes
 
 
@@ -84,8 +90,27 @@ class Shown:
             "changes": [_number(each.get("change")) for each in history],
             "details": _rows({"rayrelief": report["rayrelief"], **settings}),
             "preview": _address(read_bytes(preview)) if preview.is_file() else None,
+            "segments": self._segments(),
             "mesh": self._surface(most_faces),
         }
+
+    def _segments(self) -> tuple[str, str] | None:
+        """What the continuous parts are, in words and as a picture; None where nobody knows."""
+        import cv2
+
+        if not (self.folder / LAYERS).is_file():
+            return None
+        shown = read_finished(self.folder)
+        if shown.layers.segments is None:
+            return None
+        parts = colourings(shown)["segments"]()
+        window = Window.around(shown.mask, longest_side=2**31)
+        picture = np.where(shown.mask[..., None], parts.picture, 255)[window.rows, window.columns]
+        factor = min(1.0, WIDEST_PICTURE / picture.shape[1])
+        small = cv2.resize(
+            picture.astype(np.uint8), None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST
+        )
+        return parts.words, _address(encode_png(small))
 
     def _surface(self, most_faces: int) -> dict[str, Any] | None:
         """The mesh in the axes of WebGL, within a cube around the origin; None without a file."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rayrelief.cameras.calibration import write_camera
-from rayrelief.conventions import SOURCES
+from rayrelief.conventions import SOURCES, FloatArray
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
 from rayrelief.integration import integrate
@@ -19,10 +19,12 @@ from rayrelief.io.meshes import write_mesh
 from rayrelief.memory import in_words
 from rayrelief.methods import catalogue
 from rayrelief.methods.base import Iteration, usual_iterations
+from rayrelief.methods.devices import backend_for
 from rayrelief.scene import Scene
-from rayrelief.viewer.finished import read_finished
+from rayrelief.viewer.finished import Finished, read_finished
 from rayrelief.viewer.layers import NAME as LAYERS
 from rayrelief.viewer.layers import Layers
+from rayrelief.viewer.page.forming import Watched
 from rayrelief.viewer.page.stage import Stage
 
 CAMERAS = ("field of view", "orthographic", "uploaded file")
@@ -141,20 +143,29 @@ class Upload:
         self._progress.visible, self._progress.value = True, 0.0
         scene, method = self._scene(), catalogue.RECIPES[self._method.value]()
         limit = usual_iterations(method) or 40
+        if not beside:
+            self._stage.clear()
 
         def advance(iteration: Iteration) -> None:
             self._progress.value = min(100.0 * iteration.number / limit, 100.0)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IntegrationWarning)  # the status says the same
-            result = integrate(
-                scene.normals,
-                scene.camera,
-                mask=scene.mask,
-                confidence=scene.confidence,
-                method=method,
-                callback=advance,
-            )
+        def show(depth: FloatArray) -> None:
+            self._stage.form(Finished("", self._folder, depth, scene.camera, Layers()))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IntegrationWarning)  # the status says the same
+                result = integrate(
+                    scene.normals,
+                    scene.camera,
+                    mask=scene.mask,
+                    confidence=scene.confidence,
+                    method=method,
+                    backend=Watched(backend_for("cpu", method), show),
+                    callback=advance,
+                )
+        finally:
+            self._stage.forget_forming()
         self._runs += 1
         folder = self._folder / f"{scene.name}-{self._runs}"
         write_depth(folder / "depth.npz", result.depth, result.depth_kind)
@@ -166,10 +177,7 @@ class Upload:
             width=result.depth.shape[1],
         )
         Layers.of(result).write(folder / LAYERS)
-        shown = read_finished(folder)
-        if not beside:
-            self._stage.clear()
-        self._stage.add(shown)
+        self._stage.add(read_finished(folder))
         self._finished()
         notes = "".join(f"\n- {note}" for note in (*scene.notes, *result.status.notes))
         self._message.content = f"{result.status.cause}{notes}"
