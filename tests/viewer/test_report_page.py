@@ -17,10 +17,12 @@ import trimesh
 
 import rayrelief
 from rayrelief.batch.fingerprint import finished_report
+from rayrelief.cameras.calibration import write_camera
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.images import write_png
 from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.viewer import report_page as page
+from rayrelief.viewer.layers import Layers
 
 FLAGS = (
     "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader "
@@ -76,6 +78,21 @@ def test_a_page_holds_the_surface_upright_and_fetches_nothing(results, tmp_path)
     assert rows["method"] == "RayPlane"
     assert rows["error: made"] == "0.1235"
     assert entry["changes"] == [10.0**-i for i in range(5)]
+
+
+def test_a_page_shows_the_continuous_parts(results, tmp_path):
+    ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
+    rayrelief.write_depth(results / "depth.npz", ball.depth, "z")
+    write_camera(results / "camera.json", ball.camera)
+    Layers(segments=np.where(ball.mask, 0, -1)).write(results / "layers.npz")
+    page.write_page(tmp_path / "page.html", [results])
+    words, address = entries(tmp_path / "page.html")[0]["segments"]
+    data = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
+    picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
+    assert words == "1 part"
+    rows, columns = (ball.mask.any(axis=axis).sum() for axis in (1, 0))
+    assert picture.shape == (rows, columns, 3)
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) == 2  # one part, and what is outside
 
 
 def test_results_stand_side_by_side(results, tmp_path):

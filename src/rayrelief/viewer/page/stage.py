@@ -91,7 +91,13 @@ class Actor:
 
     def _add_wires(self, name: str) -> Any:
         return self._scene.add_mesh_simple(
-            name, self.vertices, self.mesh.faces, color=INK, wireframe=True, cast_shadow=False
+            name,
+            self.vertices,
+            self.mesh.faces,
+            color=INK,
+            wireframe=True,
+            opacity=0.3,  # the lines of a dense mesh would hide it
+            cast_shadow=False,
         )
 
     def _add_camera(self, name: str) -> Any:

@@ -71,13 +71,16 @@ class Upload:
             self._progress = gui.add_progress_bar(0.0, visible=False)
             self._message = gui.add_markdown("")
         for role, button in buttons.items():
-            button.on_upload(lambda event, role=role: self._told(self._take, role, event.target))
-        go.on_click(lambda _: self._told(self._integrate, beside.value))
+            # Files may come faster than they are examined: they wait for each other.
+            button.on_upload(
+                lambda event, role=role: self._told(True, self._take, role, event.target)
+            )
+        go.on_click(lambda _: self._told(False, self._integrate, beside.value))
 
-    def _told(self, action: Callable[..., None], *arguments: Any) -> None:
+    def _told(self, waits: bool, action: Callable[..., None], *arguments: Any) -> None:
         """Do something, and say in the page why it cannot be done."""
-        if not self._busy.acquire(blocking=False):
-            self._message.content = "A map is being integrated: wait until it is finished."
+        if not self._busy.acquire(blocking=waits):
+            self._message.content = "Another map is being examined or integrated: wait for it."
             return
         try:
             self._message.content = ""
@@ -111,7 +114,7 @@ class Upload:
         if "normal map" in self._files:
             camera = self._files.get("camera file")
             findings = self._examine(self._files["normal map"], camera, self._files.get("mask"))
-            self._findings.content = f"```\n{findings.replace(str(self._folder), '')}\n```"
+            self._findings.content = as_markdown(findings.replace(str(self._folder), ""))
 
     def _scene(self) -> Scene:
         """Scene of the files and what was chosen beside them."""
@@ -181,3 +184,12 @@ class Upload:
         self._finished()
         notes = "".join(f"\n- {note}" for note in (*scene.notes, *result.status.notes))
         self._message.content = f"{result.status.cause}{notes}"
+
+
+def as_markdown(findings: str) -> str:
+    """Lines that begin with a name, or continue the one before, as a narrow panel can show them."""
+    lines = [
+        f"- {line.strip()}" if line.startswith(" ") else re.sub(r"^(\S+) +", r"\n**\1:** ", line)
+        for line in findings.splitlines()
+    ]
+    return "\n".join(lines)
