@@ -90,8 +90,7 @@ def test_a_page_shows_the_continuous_parts(results, tmp_path):
     data = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
     picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
     assert words == "1 part"
-    rows, columns = (ball.mask.any(axis=axis).sum() for axis in (1, 0))
-    assert picture.shape == (rows, columns, 3)
+    assert picture.shape[1] < ball.mask.shape[1], "what is empty is cut off"
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) == 2  # one part, and what is outside
 
 
