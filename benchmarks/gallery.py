@@ -18,7 +18,7 @@ import numpy as np
 
 import rayrelief
 from rayrelief import Integration, Mesh
-from rayrelief.conventions import FloatArray, from_opencv
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.io.images import write_png
 from rayrelief.shading import Image, paint_clay
 from rayrelief.surface import grid_mesh
@@ -129,7 +129,8 @@ def tilted(points: FloatArray, degrees: float = 35.0) -> FloatArray:
 def uncut(points: FloatArray) -> Mesh:
     """Mesh of all points (H, W, 3)."""
     none = np.zeros(points.shape[:2], np.bool_)
-    return grid_mesh(points, np.isfinite(points).all(axis=-1), none, none)
+    inside: BoolArray = np.all(np.isfinite(points), axis=-1)
+    return grid_mesh(points, inside, none, none)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

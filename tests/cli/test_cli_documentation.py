@@ -174,7 +174,7 @@ def test_the_gallery(tmp_path):
     shown = set(re.findall(r"images/(gallery_\w+\.png)", gallery_page.PAGE.read_text("utf-8")))
     assert drawn == shown
     for name in drawn:
-        picture, kept = (cv2.imread(str(place / name)) for place in (tmp_path, IMAGES))
+        picture, kept = (np.asarray(cv2.imread(str(p / name))) for p in (tmp_path, IMAGES))
         assert picture.shape == kept.shape
         # Other processors round differently, and the surfaces follow.
         assert np.abs(picture.astype(float) - kept).mean() < 3, f"{name} is old: make pictures"

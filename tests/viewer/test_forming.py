@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +17,8 @@ from rayrelief.viewer.page.upload import as_markdown
 @pytest.mark.parametrize("method", [rayrelief.RayPlane(), rayrelief.Ordered()])
 def test_watching_changes_nothing(method, monkeypatch):
     monkeypatch.setattr(forming, "SHARE", 0.0)
-    scene, seen = rayrelief.synthetic.GALLERY["overlapping_spheres"](30, 40), []
+    scene = rayrelief.synthetic.GALLERY["overlapping_spheres"](30, 40)
+    seen: list[np.ndarray] = []
     watched = forming.Watched(CPU(), seen.append)
     results = [
         rayrelief.integrate(
@@ -30,15 +34,12 @@ def test_watching_changes_nothing(method, monkeypatch):
 def test_a_drawing_that_takes_long_is_not_repeated_at_once(monkeypatch):
     clock = iter([0.0, 1.0, 4.9, 5.0, 6.0])
     monkeypatch.setattr(forming.time, "monotonic", lambda: next(clock))
-    seen: list[float] = []
+    seen: list[Any] = []
     watched = forming.Watched(CPU(), seen.append)
 
-    class Problem:
-        def depth(self, x):
-            return x
-
+    problem: Any = SimpleNamespace(depth=lambda x: x)
     for x in (1.0, 2.0, 3.0):  # at 0 for a second, at 4.9, at 5
-        watched._seen(Problem(), x)
+        watched._seen(problem, np.array(x))
     assert seen == [1.0, 3.0]
 
 

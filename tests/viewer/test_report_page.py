@@ -82,13 +82,14 @@ def test_a_page_holds_the_surface_upright_and_fetches_nothing(results, tmp_path)
 
 def test_a_page_shows_the_continuous_parts(results, tmp_path):
     ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
+    assert ball.depth is not None
     rayrelief.write_depth(results / "depth.npz", ball.depth, "z")
     write_camera(results / "camera.json", ball.camera)
     Layers(segments=np.where(ball.mask, 0, -1)).write(results / "layers.npz")
     page.write_page(tmp_path / "page.html", [results])
     words, address = entries(tmp_path / "page.html")[0]["segments"]
     data = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
-    picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
+    picture = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))
     assert words == "1 part"
     assert picture.shape[1] < ball.mask.shape[1], "what is empty is cut off"
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) == 2  # one part, and what is outside

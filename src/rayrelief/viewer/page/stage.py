@@ -11,8 +11,8 @@ import numpy as np
 from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.mesh import Mesh
 from rayrelief.meshing import CUT
-from rayrelief.shading import Image
-from rayrelief.viewer.display import CLAY, Colouring, colourings
+from rayrelief.shading import CLAY, Image
+from rayrelief.viewer.display import Colouring, colourings
 from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.page.picking import first_hit
 from rayrelief.viewer.placed import Placed
