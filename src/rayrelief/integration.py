@@ -127,7 +127,14 @@ def integrate(
         PRIORS.check("the prior", prior)
     if callback is not None:
         CALLBACKS.check("the callback", callback)
-    backend = backend_for(device, method) if backend is None else backend
+    if backend is None:
+        backend = backend_for(device, method, with_prior=prior is not None)
+    elif device != "cpu":
+        raise InputError(
+            f"both a backend and the device {device!r}",
+            expected="one of them",
+            remedy="Leave the device out",
+        )
     BACKENDS.check("the backend", backend)
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
@@ -226,5 +233,5 @@ def _report_failure(status: Status, on_failure: OnFailure) -> None:
     if on_failure == "raise":
         outcome: Outcome = status.outcome
         remedy = outcome.remedy[0].upper() + outcome.remedy[1:]
-        raise IntegrationError(outcome.cause, remedy=remedy)
+        raise IntegrationError("; ".join((outcome.cause, *status.notes)), remedy=remedy)
     warnings.warn(str(status), IntegrationWarning, stacklevel=3)

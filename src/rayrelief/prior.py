@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -113,7 +113,7 @@ class DepthPrior:
                     remedy="Give column and row, counted from 0, then the depth",
                 )
             depth[place] = z
-        return cls(depth)
+        return cls(depth, kind="z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +135,10 @@ class PriorFit:
     residual: FloatArray
     outvoted: BoolArray
     sigma: float
+
+    def scaled(self, factor: float) -> PriorFit:
+        """Return the same fit in a unit that is so many times smaller."""
+        return replace(self, residual=factor * self.residual, sigma=factor * self.sigma)
 
     @property
     def median_residual(self) -> float:

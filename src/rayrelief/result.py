@@ -101,7 +101,13 @@ class Integration:
         depth = self.depth * factor
         depth.flags.writeable = False
         x = self._solution.x + np.log(factor)
-        return replace(self, depth=depth, _solution=replace(self._solution, x=x))
+        prior, status = self.prior, self.status
+        if prior is not None:
+            told, prior = str(prior), prior.scaled(factor)
+            notes = (str(prior) if note == told else note for note in status.notes)
+            status = replace(status, notes=tuple(notes))
+        solution = replace(self._solution, x=x)
+        return replace(self, depth=depth, prior=prior, status=status, _solution=solution)
 
     def points(self) -> FloatArray:
         """Points (H, W, 3) in the camera frame; NaN outside."""

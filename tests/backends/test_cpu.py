@@ -171,7 +171,13 @@ scene = rayrelief.synthetic.GALLERY["tent"](40, 50)
 method = rayrelief.RayPlane(max_iterations=6, tolerance=None)
 depths = []
 def run():
-    result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
+    result = rayrelief.integrate(
+        scene.normals,
+        scene.camera,
+        mask=scene.mask,
+        method=method,
+        prior=rayrelief.DepthPrior(scene.depth),
+    )
     depths.append(result.depth.tobytes())
 threads = [threading.Thread(target=run) for _ in range(4)]
 [thread.start() for thread in threads]

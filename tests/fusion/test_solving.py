@@ -10,12 +10,14 @@ from numpy.testing import assert_allclose
 
 import rayrelief
 from rayrelief import BiNI, DepthPrior, Ordered, RayPlane, Smooth, integrate
-from rayrelief.cameras import Orthographic
+from rayrelief.cameras import Equirectangular, Orthographic, Pinhole
 from rayrelief.errors import InputError
-from rayrelief.fusion.solving import _extent
+from rayrelief.fusion.shift import pixels_per_unit
+from rayrelief.fusion.solving import _extent, known_values
 from rayrelief.graph import pixel_graph
 from rayrelief.methods import Support
 from rayrelief.prior import PriorFit
+from rayrelief.problem import assemble
 from rayrelief.synthetic.gallery import overlapping_spheres, plane, sphere, tori
 
 METHODS = [RayPlane(), BiNI(), Smooth(), Ordered()]
@@ -208,3 +210,81 @@ def test_an_array_is_no_prior():
     scene = plane(20, 24)
     with pytest.raises(InputError, match="DepthPrior"):
         integrate(scene.normals, scene.camera, prior=true_depth(scene))  # type: ignore[arg-type]
+
+
+def panorama() -> rayrelief.Scene:
+    """The inside of a sphere of radius 5 around the camera, and its z."""
+    camera = Equirectangular.full(20, 40)
+    rays = camera.rays(20, 40)
+    return rayrelief.Scene(-rays, np.ones((20, 40), np.bool_), camera, depth=5.0 * rays[..., 2])
+
+
+def test_z_of_a_point_is_no_distance():
+    scene = panorama()
+    z = float(true_depth(scene)[8, 12])
+    prior = DepthPrior.at([(12, 8, z)], *scene.mask.shape)
+    result = integrate(scene.normals, scene.camera, method=Smooth(), prior=prior)
+    assert_allclose(result.depth, 5.0, rtol=1e-4)
+
+
+def test_z_behind_the_camera_is_known_too():
+    scene = panorama()
+    problem = assemble(scene.normals, scene.camera)
+    known = known_values(problem, DepthPrior(true_depth(scene), kind="z"))
+    assert known.nodes.size == np.count_nonzero(true_depth(scene))
+    assert_allclose(known.values, np.log(5.0), rtol=1e-6)
+
+
+def test_deviations_are_converted_with_their_depths():
+    scene = plane(20, 24, Pinhole(8.0, 8.0, 11.5, 9.5))
+    problem, z = assemble(scene.normals, scene.camera), true_depth(scene)
+    length = np.linalg.norm(problem.view.rays, axis=-1)
+    far = DepthPrior(z * length, sigma=0.1 * length, residual="linear", kind="distance")
+    near = DepthPrior(z, sigma=0.1, residual="linear")
+    one, other = (known_values(problem, prior).sigma for prior in (far, near))
+    assert one is not None
+    assert other is not None
+    assert_allclose(one, other)
+
+
+def test_pixels_are_as_large_with_any_confidence():
+    scene = plane(20, 24)
+    plain = assemble(scene.normals, scene.camera)
+    doubted = assemble(scene.normals, scene.camera, confidence=np.full((20, 24), 0.01))
+    assert pixels_per_unit(doubted) == pixels_per_unit(plain)
+
+
+def test_a_coarse_depth_of_all_pixels_is_no_worse_than_one_with_holes():
+    scene = rayrelief.synthetic.GALLERY["room"](120, 160)
+    rng = np.random.default_rng(0)
+    blocks = true_depth(scene)[::8, ::8] * (1 + 0.01 * rng.normal(size=(15, 20)))
+    coarse = np.kron(blocks, np.ones((8, 8)))
+    holes = np.where(np.kron(rng.random((15, 20)) < 0.1, np.ones((8, 8))) > 0, np.nan, coarse)
+    whole, some = (
+        error(integrate(scene.normals, scene.camera, prior=DepthPrior(depth)), scene)
+        for depth in (coarse, holes)
+    )
+    assert whole < 1.2 * some
+
+
+def test_a_scaled_result_has_scaled_residuals():
+    scene = plane(20, 24)
+    result = integrate(scene.normals, scene.camera, prior=DepthPrior(1.01 * some_depths(scene, 5)))
+    scaled = result.scaled(10.0)
+    assert fit_of(scaled).sigma == pytest.approx(10 * fit_of(result).sigma)
+    assert_allclose(fit_of(scaled).residual, 10 * fit_of(result).residual)
+    assert str(fit_of(scaled)) in scaled.status.notes
+
+
+def test_known_depths_and_a_gpu_are_refused_at_once():
+    scene = plane(20, 24)
+    with pytest.raises(InputError, match="known depths"):
+        integrate(
+            scene.normals, scene.camera, device="cuda", prior=DepthPrior(some_depths(scene, 5))
+        )
+
+
+def test_a_backend_and_a_device_are_refused():
+    scene = plane(20, 24)
+    with pytest.raises(InputError, match="backend"):
+        integrate(scene.normals, scene.camera, device="cuda", backend=rayrelief.backends.CPU())

@@ -17,8 +17,9 @@ LEAST = 1e-6
 def with_confidence(equations: EdgeEquations, confidence: SingleArray) -> EdgeEquations:
     """Equations whose say in the cost is scaled by the confidence (N,) of both pixels, 0 to 1.
 
-    A confidence stands for an inverse variance, and the variances of both normals add up. What
-    decides about jumps is not scaled.
+    A confidence stands for an inverse variance, and the variances of both normals add up. The
+    bilateral weights, which decide about jumps, do not know it; the intervals of Ordered do: where
+    normals are doubted, a residual is no sign of a jump.
     """
     variance = 1.0 / np.maximum(confidence.astype(np.float64), LEAST)
     factors = empty_factors(equations.graph)

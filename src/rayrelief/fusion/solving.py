@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
+from rayrelief.backends.threads import kernel_threads
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
@@ -60,7 +61,7 @@ def solve_with_prior(
     stages, depth = stages if prior.weight > 0 else (method,), None
     for number, stage in enumerate(stages, start=1):
         own = problem if stage is method else _problem_for(problem, stage)
-        run = _Run(own, prior, depth)
+        run = _Run(own, prior, depth, backend)
         solution = stage.solve(run.problem, backend, counted)
         if solution.outcome is Outcome.STOPPED or number == len(stages):
             break
@@ -68,7 +69,7 @@ def solve_with_prior(
             depth = own.depth(solution.x + run.shift(solution))
     if own is not problem:  # stopped before its turn came
         solution = Solution(problem.unknown(own.depth(solution.x)), solution.outcome)
-        run = _Run(problem, prior, None)
+        run = _Run(problem, prior, None, backend)
     if run.problem.anchors is None and np.isfinite(solution.x).all():
         held = np.zeros(problem.graph.component_count, dtype=np.bool_)
         held[problem.graph.component_of_node[run.known.nodes]] = True
@@ -94,14 +95,20 @@ def _stages(method: Method, few: bool) -> tuple[Method, ...]:
 def _problem_for(problem: Problem, stage: Method) -> Problem:
     """Return the same problem in the equations of another method."""
     recipe: Any = stage
-    return replace(problem, equations_for=recipe.equations).connected(recipe.connectivity)
+    made = replace(problem, equations_for=recipe.equations).connected(recipe.connectivity)
+    if problem.start is None:
+        return made
+    return replace(made, start=made.unknown(problem.depth(problem.start)))
 
 
 class _Run:
     """One method with the known depths: as anchors, where a surface has been placed before."""
 
-    def __init__(self, problem: Problem, prior: DepthPrior, depth: FloatArray | None) -> None:
+    def __init__(
+        self, problem: Problem, prior: DepthPrior, depth: FloatArray | None, backend: Backend
+    ) -> None:
         self.known, self.problem = known_values(problem, prior), problem
+        self._threads: int | None = getattr(backend, "threads", None)
         self._pixel = 1.0 / pixels_per_unit(problem)
         self._sigma: FloatArray | None = None
         if depth is not None:
@@ -118,7 +125,8 @@ class _Run:
 
     def shift(self, solution: Solution) -> FloatArray:
         """What the known depths ask of a solution, (N,)."""
-        return fitted_shift(self.problem, solution, self.known.nodes, self.known.values)
+        with kernel_threads(self._threads, self.problem.graph.size):
+            return fitted_shift(self.problem, solution, self.known.nodes, self.known.values)
 
     def fit(self, x: FloatArray) -> PriorFit:
         """How the known depths agree with x (N,)."""
@@ -144,10 +152,11 @@ def known_values(problem: Problem, prior: DepthPrior) -> Known:
             expected=f"{graph.shape}, the size of the normal map",
             remedy="Scale or crop them to the normal map, with the nearest depth for each pixel",
         )
+    along = np.ones(graph.shape)  # of the prior's depth, along a ray of which ours is 1
     if prior.kind not in (None, problem.depth_kind):
         rays = problem.view.rays
         along = rays[..., 2] if prior.kind == "z" else np.linalg.norm(rays, axis=-1)
-        depth = np.divide(depth, along, out=np.full(depth.shape, np.nan), where=along > 0)
+        depth = np.divide(depth, along, out=np.full(depth.shape, np.nan), where=along != 0)
     values, logarithmic = graph.gather(depth), problem.equations.unknown == "log-depth"
     if logarithmic and bool(np.any(values < 0)):
         raise InputError(
@@ -172,6 +181,8 @@ def known_values(problem: Problem, prior: DepthPrior) -> Known:
     if prior.sigma is not None:
         each = np.broadcast_to(np.asarray(prior.sigma, dtype=np.float64), graph.shape)
         sigma = graph.gather(each)[nodes]
+        if prior.residual == "linear" or not logarithmic:
+            sigma = sigma / np.abs(graph.gather(along)[nodes])
         if logarithmic and prior.residual == "linear":
             sigma = sigma / found
     return Known(nodes, np.log(found) if logarithmic else found, sigma)

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
 from rayrelief.checks import one_of
+from rayrelief.errors import InputError
 from rayrelief.methods.base import Method
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.solvers.multigrid import Multigrid
@@ -15,14 +16,22 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 DEVICES = one_of(get_args(DeviceName), "Leave it out for the CPU")
 
 
-def backend_for(device: DeviceName, method: Method, threads: int | None = None) -> Backend:
+def backend_for(
+    device: DeviceName, method: Method, threads: int | None = None, *, with_prior: bool = False
+) -> Backend:
     """Backend of a device; "auto" is a GPU where there is one that can compute the method.
 
     An InputError says what is missing for the GPU that was asked for.
     """
     DEVICES.check("device", device)
-    if device == "cpu" or (device == "auto" and not runs_on_gpu(method)):
+    if device == "cpu" or (device == "auto" and (with_prior or not runs_on_gpu(method))):
         return CPU(threads)
+    if with_prior:
+        raise InputError(
+            "known depths were given, and a GPU was asked for",
+            expected="the CPU for these",
+            remedy="Leave the device out (--device), or the known depths",
+        )
     from rayrelief.backends.cuda.backend import CUDA
     from rayrelief.backends.cuda.device import cupy, is_available
 

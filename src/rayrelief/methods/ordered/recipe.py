@@ -90,11 +90,11 @@ class Ordered(Reweighted):
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
         """Run the three stages."""
-        if problem.graph.component_count == problem.graph.size and problem.anchors is None:
-            return Solution(np.zeros(problem.graph.size), Outcome.NO_EQUATIONS)
         with backend.compute(problem, self.solver) as computation:
             run = _Run(self, problem, computation, callback)
-            if run.is_placed:
+            if not problem.has_equations:
+                run.outcome = Outcome.NO_EQUATIONS
+            elif run.is_placed:
                 run.redescend(PLACED)
             else:
                 run.convex_stage()
