@@ -53,6 +53,7 @@ ORDER = [
     "evaluation",
     "viewer",
     "batch",
+    "large",
     "cli",
 ]
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

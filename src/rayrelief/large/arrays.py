@@ -1,0 +1,143 @@
+"""Normal maps and masks that are read in parts: zarr, and tiled TIFF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import BoolArray, to_opencv
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.masks import above_half
+from rayrelief.large.layout import Window, shape_of
+
+ZARR, TIFF = (".zarr",), (".tif", ".tiff")
+NORMALS, MASK = ("normals", "normal_map"), "mask"
+
+
+@dataclass(frozen=True)
+class MapFile:
+    """A normal map in a file, and perhaps a mask in another; opened by whoever reads it.
+
+    Attributes
+    ----------
+    path
+        Zarr array (H, W, 3) or (H, W, 4), group that holds it as "normals", or tiled TIFF. Floats
+        are vectors, 8 and 16 bits stand for value / largest * 2 - 1; black is background, and so
+        is a fourth channel below half.
+    convention
+        Axes of the vectors.
+    shape
+        (height, width).
+    mask
+        Zarr array (H, W) or tiled TIFF, above half inside; else "mask" in the group, if any.
+    """
+
+    path: Path
+    convention: str
+    shape: tuple[int, int]
+    mask: Path | None = None
+
+    @classmethod
+    def at(cls, path: Path, convention: str | None, mask: Path | None = None) -> MapFile:
+        """Look at a map; FileError if it is none, InputError if its axes are not known."""
+        array = _normals(path)
+        if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
+            raise FileError(
+                f"{path} has the shape {array.shape}",
+                expected="(height, width, 3), or 4 channels with alpha",
+                remedy="Save x, y and z of one map, the channels last",
+            )
+        if array.dtype not in (np.uint8, np.uint16) and array.dtype.kind != "f":
+            raise FileError(
+                f"{path} holds values of the type {array.dtype}",
+                expected="floats, or 8 or 16 bits without a sign",
+                remedy="Save the vectors as floats between -1 and 1",
+            )
+        stored = getattr(array, "attrs", {}).get("convention")
+        if convention is None and stored is None:
+            raise InputError(
+                f"the axes of {path} are not known",
+                expected="a convention",
+                remedy="Give it (--convention opengl, for example), or store it with the array, as "
+                "the attribute 'convention'",
+            )
+        shape = (int(array.shape[0]), int(array.shape[1]))
+        own = _mask(path, mask)
+        if own is not None and own.shape != shape:
+            raise FileError(
+                f"the mask of {path} has the shape {own.shape}",
+                expected=f"{shape}, the size of the normal map",
+                remedy="Crop or resize the mask to the normal map",
+            )
+        return cls(path, str(convention or stored), shape, mask)
+
+    def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
+        """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
+        values = np.asarray(_normals(self.path)[window])
+        inside: BoolArray = np.ones(shape_of(window), np.bool_)
+        if values.shape[2] == 4:
+            inside &= above_half(values[..., 3])
+        vectors = values[..., :3]
+        if vectors.dtype.kind == "u":
+            inside &= vectors.any(axis=-1)
+            vectors = vectors * np.float32(2.0 / np.iinfo(vectors.dtype).max) - np.float32(1.0)
+        own = _mask(self.path, self.mask)
+        if own is not None:
+            inside &= above_half(np.asarray(own[window]))
+        return to_opencv(vectors, self.convention), inside
+
+
+def needed(module: str, extra: str = "large") -> Any:
+    """Import an optional package, or say how to install it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"{module} is not installed",
+            expected="it, for maps in zarr and tiled TIFF files",
+            remedy=f"Install it with: pip install 'rayrelief[{extra}]'",
+        ) from error
+
+
+@lru_cache(maxsize=8)
+def _opened(path: Path) -> Any:
+    """Open an array or a group: handles do not travel between processes, paths do."""
+    zarr = needed("zarr")
+    try:
+        if path.suffix.lower() in TIFF:
+            return zarr.open(needed("tifffile").imread(path, aszarr=True), mode="r")
+        return zarr.open(path, mode="r")
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(
+            f"{path} cannot be read: {error}",
+            expected="a zarr array or group, or a tiled TIFF",
+            remedy="Check the path",
+        ) from error
+
+
+def _normals(path: Path) -> Any:
+    found = _opened(path)
+    if hasattr(found, "ndim"):
+        return found
+    for name in (*NORMALS, "0"):
+        if name in found:
+            return found[name]
+    raise FileError(
+        f"{path} is a group without normals",
+        expected=f"an array, or one called {' or '.join(NORMALS)}",
+        remedy="Rename the array, or give its path",
+    )
+
+
+def _mask(path: Path, mask: Path | None) -> Any:
+    if mask is not None:
+        return _opened(mask)
+    found = _opened(path)
+    return found[MASK] if not hasattr(found, "ndim") and MASK in found else None
