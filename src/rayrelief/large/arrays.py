@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,13 @@ class MapFile:
     @classmethod
     def at(cls, path: Path, convention: str | None, mask: Path | None = None) -> MapFile:
         """Look at a map; FileError if it is none, InputError if its axes are not known."""
-        array = _normals(path)
+        with _normals(path) as array, _mask(path, mask) as own:
+            return cls._checked(path, convention, mask, array, own)
+
+    @classmethod
+    def _checked(
+        cls, path: Path, convention: str | None, mask: Path | None, array: Any, own: Any
+    ) -> MapFile:
         if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
             raise FileError(
                 f"{path} has the shape {array.shape}",
@@ -67,7 +74,6 @@ class MapFile:
                 "the attribute 'convention'",
             )
         shape = (int(array.shape[0]), int(array.shape[1]))
-        own = _mask(path, mask)
         if own is not None and own.shape != shape:
             raise FileError(
                 f"the mask of {path} has the shape {own.shape}",
@@ -78,7 +84,9 @@ class MapFile:
 
     def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
         """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
-        values = np.asarray(_normals(self.path)[window])
+        with _normals(self.path) as array, _mask(self.path, self.mask) as own:
+            values = np.asarray(array[window])
+            kept = None if own is None else np.asarray(own[window])
         inside: BoolArray = np.ones(shape_of(window), np.bool_)
         if values.shape[2] == 4:
             inside &= above_half(values[..., 3])
@@ -86,9 +94,8 @@ class MapFile:
         if vectors.dtype.kind == "u":
             inside &= vectors.any(axis=-1)
             vectors = vectors * np.float32(2.0 / np.iinfo(vectors.dtype).max) - np.float32(1.0)
-        own = _mask(self.path, self.mask)
-        if own is not None:
-            inside &= above_half(np.asarray(own[window]))
+        if kept is not None:
+            inside &= above_half(kept)
         return to_opencv(vectors, self.convention), inside
 
 
@@ -106,38 +113,47 @@ def needed(module: str, extra: str = "large") -> Any:
         ) from error
 
 
-@lru_cache(maxsize=8)
-def _opened(path: Path) -> Any:
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     """Open an array or a group: handles do not travel between processes, paths do."""
-    zarr = needed("zarr")
+    zarr, store = needed("zarr"), None
     try:
         if path.suffix.lower() in TIFF:
-            return zarr.open(needed("tifffile").imread(path, aszarr=True), mode="r")
-        return zarr.open(path, mode="r")
+            store = needed("tifffile").imread(path, aszarr=True)
+        found = zarr.open(path if store is None else store, mode="r")
     except (OSError, ValueError, TypeError) as error:
         raise FileError(
             f"{path} cannot be read: {error}",
             expected="a zarr array or group, or a tiled TIFF",
             remedy="Check the path",
         ) from error
+    try:
+        yield found
+    finally:
+        if store is not None:
+            store.close()
 
 
-def _normals(path: Path) -> Any:
-    found = _opened(path)
-    if hasattr(found, "ndim"):
-        return found
-    for name in (*NORMALS, "0"):
-        if name in found:
-            return found[name]
-    raise FileError(
-        f"{path} is a group without normals",
-        expected=f"an array, or one called {' or '.join(NORMALS)}",
-        remedy="Rename the array, or give its path",
-    )
+@contextmanager
+def _normals(path: Path) -> Iterator[Any]:
+    with _opened(path) as found:
+        if hasattr(found, "ndim"):
+            yield found
+            return
+        name = next((name for name in NORMALS if name in found), None)
+        if name is None:
+            raise FileError(
+                f"{path} is a group without normals",
+                expected=f"an array, or one called {' or '.join(NORMALS)}",
+                remedy="Rename the array, or give its path",
+            )
+        yield found[name]
 
 
-def _mask(path: Path, mask: Path | None) -> Any:
-    if mask is not None:
-        return _opened(mask)
-    found = _opened(path)
-    return found[MASK] if not hasattr(found, "ndim") and MASK in found else None
+@contextmanager
+def _mask(path: Path, mask: Path | None) -> Iterator[Any]:
+    with _opened(path if mask is None else mask) as found:
+        if mask is not None:
+            yield found
+        else:
+            yield found[MASK] if not hasattr(found, "ndim") and MASK in found else None

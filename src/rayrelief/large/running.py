@@ -27,8 +27,9 @@ from rayrelief.large.store import Store
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import ERROR_FRACTION
 
-TOLERANCE = 1e-5  # change of the values around the blocks, over their relief
+TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
 MOST_SWEEPS = 40
+SLOWEST = 0.9  # factor by which changes fall that is believed
 # Bytes of a process with its libraries and compiled kernels, and per pixel of a block for what it
 # reads: normals, mask, and the equations that are kept.
 PROCESS, READ = 450_000_000, 60
@@ -51,7 +52,7 @@ class Finished:
     changes
         Change of the values around the blocks in each sweep, over their relief.
     converged
-        Whether the last change is below the tolerance.
+        Whether what is left to change is below the tolerance.
     components
         How many parts of the map have a scale (a shift) of their own.
     """
@@ -72,6 +73,16 @@ class _State:
     offsets: FloatArray
     changes: list[float] = field(default_factory=list)
     anderson: Anderson = field(default_factory=Anderson)
+
+    @property
+    def left(self) -> float:
+        """Sum of the changes of all sweeps to come, if they go on to fall as the last ones did."""
+        if len(self.changes) < 2:
+            return np.inf
+        last, earlier = self.changes[-1], self.changes[-3:][0]
+        rate = (last / earlier) ** (1 / (len(self.changes[-3:]) - 1)) if earlier > 0 else 0.0
+        rate = min(rate, SLOWEST)
+        return last * rate / (1 - rate)
 
     def save(self, path: Path) -> None:
         temporary = path.with_suffix(".partial")
@@ -157,7 +168,8 @@ def integrate_blocks(
     layout, engine, threads
         Blocks, who computes them, and threads of each.
     tolerance
-        The sweeps end when one moves the values around the blocks by less, over their relief.
+        The sweeps end when the values around the blocks are expected to move by less than this
+        fraction of their relief, all sweeps to come together.
     progress
         Called with the name of a stage, how many of its blocks are done, and of how many.
     """
@@ -177,7 +189,7 @@ def integrate_blocks(
     state = _sweeps(job, work, coarse, couplings, tolerance)
     constants, components = _constants(job, work, coarse, state)
     work.each("writing blocks", partial(job.finish, sweep=state.sweep, offsets=constants))
-    converged = not state.changes or state.changes[-1] <= tolerance
+    converged = len(layout) == 1 or state.left <= tolerance
     return Finished(job, decided, tuple(state.changes), converged, components)
 
 
@@ -190,7 +202,7 @@ def _sweeps(
     ends = np.cumsum(lengths)
     state = _State.load(path) if path.is_file() else _joined(job, work, coarse, couplings, 0)
     while len(numbers) > 1 and state.sweep < MOST_SWEEPS:
-        if state.changes and state.changes[-1] <= tolerance:
+        if state.left <= tolerance:
             break
         sweep = state.sweep + 1
         rings = np.split(state.ring, ends[:-1])
