@@ -15,7 +15,10 @@ from rayrelief.errors import InputError
 Window = tuple[slice, slice]
 """Rows and columns of the map."""
 
-OVERLAP = 16  # a block is so many times as wide as its overlap with the next core
+OVERLAP = 16  # a block is so many times as wide as its overlap with the next core,
+# or half as many times if that overlap is narrower than this, in pixels: what is decided about an
+# edge depends on what is around it.
+DECISIVE = 64
 SMALLEST = 32  # pixels along a side of a block
 
 
@@ -57,7 +60,8 @@ class Layout:
     @classmethod
     def of(cls, height: int, width: int, side: int, overlap: int | None = None) -> Layout:
         """Blocks of at most so many pixels along a side, all about equally large."""
-        overlap = max(2, side // OVERLAP) if overlap is None else overlap
+        if overlap is None:
+            overlap = max(side // OVERLAP, min(DECISIVE, 2 * side // OVERLAP))
         if side < SMALLEST or not 1 <= overlap <= side // 4:
             raise InputError(
                 f"blocks of {side} pixels a side with an overlap of {overlap}",
