@@ -55,6 +55,15 @@ def integrate(
             rich_help_panel=_MANY,
         ),
     ] = None,
+    sequence: Annotated[
+        bool,
+        typer.Option(
+            "--sequence",
+            help="Frames of a video, in order: each starts from the surface of the last one, "
+            "unless there is a cut.",
+            rich_help_panel=_MANY,
+        ),
+    ] = False,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -111,7 +120,9 @@ def integrate(
             check_height_name(surface.height_file)
             given = {"source": source, "method": method, "meshing": meshing}
             given |= {"workers": worker_count(workers), "scheduler": scheduler}
-            integrate_many(paths, out, **given, **how, **made)
+            if sequence and (scheduler is not None or workers != "auto"):
+                raise typer.BadParameter("--sequence goes with neither --workers nor --scheduler")
+            integrate_many(paths, out, sequence=sequence, **given, **how, **made)
             return
         (path,) = paths
         scene = source.scene(path)

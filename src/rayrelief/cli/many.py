@@ -12,8 +12,9 @@ from typing import Any
 import typer
 
 from rayrelief.batch.base import Engine
+from rayrelief.batch.here import Here
 from rayrelief.batch.plan import PlannedMap, absolute, plan
-from rayrelief.batch.processes import Processes
+from rayrelief.batch.processes import Processes, cores
 from rayrelief.batch.running import run
 from rayrelief.cameras.calibration import is_camera_text
 from rayrelief.cli import signals
@@ -21,6 +22,7 @@ from rayrelief.cli.console import EXIT_FAILED, counting, say, show, tell
 from rayrelief.cli.one_of_many import Done, OneOfMany, failed
 from rayrelief.cli.report import to_json
 from rayrelief.cli.run import NO_SURFACE, check_folder, write_text
+from rayrelief.cli.sequence import InSequence
 from rayrelief.cli.summary import as_csv, as_table, has_surface
 from rayrelief.datasets.masks import AUTO, NONE
 from rayrelief.io.height import check_height_suffix
@@ -38,6 +40,7 @@ def integrate_many(
     scheduler: str | None,
     threads: int | None,
     as_json: bool,
+    sequence: bool = False,
     **options: Any,
 ) -> None:
     """Integrate maps into folders below one, and tell how they went."""
@@ -45,8 +48,12 @@ def integrate_many(
     summary, sheet = out / SUMMARY, out / SHEET
     check_folder(out, [summary, sheet])
     planned = plan(paths, out)
-    engine = engine_for(len(planned), workers, scheduler, threads)
-    task = OneOfMany(engine, picture_side=picture_side(len(planned)), **_absolute(options))
+    if sequence:  # each frame waits for the one before
+        engine: Engine = Here(threads or cores())
+    else:
+        engine = engine_for(len(planned), workers, scheduler, threads)
+    kind = InSequence if sequence else OneOfMany
+    task = kind(engine, picture_side=picture_side(len(planned)), **_absolute(options))
     done = _all_done(engine, task, planned)
     rows = [each.row for each in done]
     write_text(summary, as_csv(rows).rstrip("\n"))

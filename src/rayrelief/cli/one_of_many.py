@@ -17,7 +17,7 @@ from rayrelief.cli.console import EXPECTED, NOTE, in_words, spoken_warnings
 from rayrelief.cli.inputs import check_not_replaced, scene_files
 from rayrelief.cli.mesh_options import MeshOptions
 from rayrelief.cli.options import Input
-from rayrelief.cli.run import REPORT, integrate_into, result_files
+from rayrelief.cli.run import REPORT, Finished, integrate_into, result_files
 from rayrelief.cli.summary import Row, failed_row, row_of
 from rayrelief.cli.surface_options import SurfaceOptions
 from rayrelief.methods.base import Method
@@ -79,7 +79,7 @@ class OneOfMany:
         return replace(done, said=(*warnings, *done.said))
 
     def _done(self, planned: PlannedMap) -> Done:
-        out, surface = planned.folder, self.surface
+        out, surface = planned.folder, self._surface()
         if surface.height_file is not None:
             surface = replace(surface, height_file=out / surface.height_file)
         read = files_of(planned.path, self.source, self.meshing, surface)
@@ -95,14 +95,14 @@ class OneOfMany:
 
     def _integrate(
         self, planned: PlannedMap, surface: SurfaceOptions, read: list[Path], mark: str
-    ) -> None:
+    ) -> Finished:
         share = self.engine.share()
         scene = self.source.scene(planned.path)
         formats: Any = {"depth_formats": self.depth_formats, "mesh_formats": self.mesh_formats}
         results = result_files(planned.folder, scene.camera, **formats)
         more = [] if surface.height_file is None else [surface.height_file]
         check_not_replaced(read, [*results, *more])
-        integrate_into(
+        return integrate_into(
             planned.folder,
             scene,
             self.method,
@@ -115,6 +115,10 @@ class OneOfMany:
             fingerprint=mark,
             **formats,
         )
+
+    def _surface(self) -> SurfaceOptions:
+        """Options of the surface of the next map."""
+        return self.surface
 
     def _settings(self) -> list[object]:
         """All that changes a result, besides the files that are read."""
