@@ -71,6 +71,22 @@ class Noisy:
         return part, np.ones(part.shape[:2], np.bool_)
 
 
+@dataclass(frozen=True)
+class Rendered:
+    """Normals in memory, to be read in parts."""
+
+    side: int
+    normals: FloatArray = field(repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.side, self.side
+
+    def read(self, window: Window) -> tuple[FloatArray, BoolArray]:
+        part = self.normals[window]
+        return part, np.ones(part.shape[:2], np.bool_)
+
+
 def in_blocks(source: Noisy, layout: Layout, **how: Any) -> tuple[FloatArray, Finished]:
     with tempfile.TemporaryDirectory() as folder:
         given: Any = {"method": Smooth(), "layout": layout, "engine": Here(1), "threads": 1}
@@ -243,6 +259,43 @@ def workers(options: argparse.Namespace) -> None:
         print(f"{count} workers: {seconds:.1f} s, {len(done.changes)} sweeps", flush=True)
 
 
+def cost(options: argparse.Namespace) -> None:
+    """Processor time per pixel of a block, by stage: the constants of the model."""
+    scene = crowd(options.side, options.side)
+    camera = crowd_camera(options.side, options.side).crop(0, 0, options.side, options.side)
+    source = Rendered(options.side, scene.normals)
+    spent: dict[str, float] = {}
+    last = [time.process_time()]
+
+    def progress(stage: str, done: int, _: int) -> None:
+        name = "".join(letter for letter in stage if not letter.isdigit())
+        now = time.process_time()
+        spent[name if done else "between"] = spent.get(name if done else "between", 0.0) + (
+            now - last[0]
+        )
+        last[0] = now
+
+    layout = Layout.of(options.side, options.side, options.block)
+    with tempfile.TemporaryDirectory() as folder:
+        done = integrate_blocks(
+            source,
+            camera,
+            Path(folder),
+            method=RECIPES[options.method](),
+            layout=layout,
+            engine=Here(1),
+            threads=1,
+            progress=progress,
+        )
+    sizes = [layout.block(number).whole for number in range(len(layout))]
+    pixels = sum((r.stop - r.start) * (c.stop - c.start) for r, c in sizes)
+    sweeps = len(done.changes)
+    print(f"{options.method}, {len(layout)} blocks, {sweeps} sweeps; us per pixel of the blocks:")
+    for name, seconds in spent.items():
+        times = sweeps if name.startswith("sweep") or name == "between" else 1
+        print(f"  {name.strip()}: {1e6 * seconds / pixels / times:.2f}", flush=True)
+
+
 def many(options: argparse.Namespace) -> None:
     """Small maps through two processes, and through a cluster of which one worker is killed."""
     import distributed
@@ -313,7 +366,7 @@ def model(options: argparse.Namespace) -> None:
             print(f"| {giga} | {number:,} | {count:,} | {told} |")
 
 
-PARTS = {part.__name__: part for part in (blocks, rate, size, workers, model, many)}
+PARTS = {part.__name__: part for part in (blocks, rate, size, workers, cost, model, many)}
 
 
 def main() -> None:

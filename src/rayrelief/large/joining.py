@@ -7,6 +7,7 @@ is again a weighted graph Laplacian: parts that overlap, or that an equation joi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -179,9 +180,8 @@ class Coarse:
         return offsets
 
 
-def _members(job: Job, window: Window) -> list[tuple[Parts, FloatArray]]:
+def _members(job: Job, window: Window) -> Iterator[tuple[Parts, FloatArray]]:
     """Of each block in a window: numbers of its parts (h, w), -1 where it has none, and shares."""
-    members = []
     for block in job.layout.around(window):
         both = common(block.whole, window)
         if not size_of(both):
@@ -192,8 +192,7 @@ def _members(job: Job, window: Window) -> list[tuple[Parts, FloatArray]]:
         here = within(both, window)
         labels[here] = np.where(found >= 0, found + job.first[block.number], -1)
         share[here] = job.layout.share(block, both)
-        members.append((labels, share))
-    return members
+        yield labels, share
 
 
 def _ring_shares(job: Job, block: Block) -> tuple[Parts, Parts, FloatArray]:

@@ -29,12 +29,11 @@ from rayrelief.preprocess import ERROR_FRACTION
 
 TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
 MOST_SWEEPS = 40
-SLOWEST = 0.9  # factor by which changes fall that is believed
+FASTEST, SLOWEST = 0.5, 0.9  # factors by which changes fall that are believed
 # Bytes of a process with its libraries and compiled kernels, and per pixel of a block for what it
 # reads: normals, mask, and the equations that are kept.
 PROCESS, READ = 450_000_000, 60
 
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
 
@@ -76,12 +75,12 @@ class _State:
 
     @property
     def left(self) -> float:
-        """Sum of the changes of all sweeps to come, if they go on to fall as the last ones did."""
-        if len(self.changes) < 2:
-            return np.inf
-        last, earlier = self.changes[-1], self.changes[-3:][0]
-        rate = (last / earlier) ** (1 / (len(self.changes[-3:]) - 1)) if earlier > 0 else 0.0
-        rate = min(rate, SLOWEST)
+        """Sum of the changes of all sweeps to come, if they fall no slower than the last ones."""
+        if len(self.changes) < 3:
+            return np.inf if not self.changes or self.changes[-1] > 0 else 0.0
+        third, second, last = self.changes[-3:]
+        slower = max(last / second, second / third) if min(second, third) > 0 else 0.0
+        rate = min(max(slower, FASTEST), SLOWEST)
         return last * rate / (1 - rate)
 
     def save(self, path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
-from rayrelief.graph import Connectivity
+from rayrelief.graph import STEPS, Connectivity
 from rayrelief.large.equations import EdgeImages, parts, settled
 from rayrelief.large.joining import Coupling, couple_core, glued, residual_of_core
 from rayrelief.large.layout import Block, Layout, Window, shape_of, within
@@ -157,7 +157,7 @@ class Job:
 
     def _nothing(self, block: Block) -> Decided:
         shape = shape_of(block.whole)
-        steps = {4: 4, "diagonal": 4, 8: 8}[self.connectivity]
+        steps = len(STEPS[self.connectivity])  # half of them, each with two images
         self._keep(
             block,
             np.full(shape, np.nan),
