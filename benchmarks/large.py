@@ -27,6 +27,7 @@ from rayrelief.batch.here import Here
 from rayrelief.batch.processes import Processes
 from rayrelief.cameras import Camera, Orthographic
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.large.layout import Layout, Window
 from rayrelief.large.results import windows
 from rayrelief.large.running import Finished, integrate_blocks
@@ -87,10 +88,14 @@ class Rendered:
         return part, np.ones(part.shape[:2], np.bool_)
 
 
-def in_blocks(source: Noisy, layout: Layout, **how: Any) -> tuple[FloatArray, Finished]:
+def in_blocks(
+    source: Noisy | Rendered, layout: Layout, *, camera: Camera | None = None, **how: Any
+) -> tuple[FloatArray, Finished]:
+    if camera is None:
+        camera = Orthographic(size=(source.side, source.side))
     with tempfile.TemporaryDirectory() as folder:
         given: Any = {"method": Smooth(), "layout": layout, "engine": Here(1), "threads": 1}
-        done = integrate_blocks(source, source.camera, Path(folder), **(given | how))
+        done = integrate_blocks(source, camera, Path(folder), **(given | how))
         whole = slice(0, source.side), slice(0, source.side)
         return done.job.store.window(layout, "depth", whole).astype(np.float64), done
 
@@ -142,6 +147,22 @@ def rate(options: argparse.Namespace) -> None:
         pixels = sum((r.stop - r.start) * (c.stop - c.start) for r, c in sizes)
         more = pixels / options.side**2
         print(f"| 1/{part} | {len(changes)} | {factor:.2f} | {more:.2f} |", flush=True)
+
+
+def jumps(options: argparse.Namespace) -> None:
+    """A crowd in blocks against the same in one piece, and both against the truth."""
+    side, method = options.side, RECIPES[options.method]()
+    scene = crowd(side, side)
+    camera = crowd_camera(side, side).crop(0, 0, side, side)
+    truth = np.asarray(scene.depth)
+    whole = rayrelief.integrate(scene.normals, camera, method=method, on_failure="return").depth
+    layout = Layout.of(side, side, options.block, options.overlap)
+    source = Rendered(side, scene.normals)
+    depth, done = in_blocks(source, layout, camera=camera, method=method)
+    print(f"{options.method}, {len(layout)} blocks, {len(done.changes)} sweeps, RE:")
+    print(f"  blocks against one piece {depth_errors(depth, whole, 'scale').re:.4f} %")
+    print(f"  one piece against the truth {depth_errors(whole, truth, 'scale').re:.4f} %")
+    print(f"  blocks against the truth {depth_errors(depth, truth, 'scale').re:.4f} %")
 
 
 def write_map(name: str, side: int, folder: Path) -> Camera:
@@ -366,7 +387,7 @@ def model(options: argparse.Namespace) -> None:
             print(f"| {giga} | {number:,} | {count:,} | {told} |")
 
 
-PARTS = {part.__name__: part for part in (blocks, rate, size, workers, cost, model, many)}
+PARTS = {part.__name__: part for part in (blocks, rate, jumps, size, workers, cost, model, many)}
 
 
 def main() -> None:
@@ -379,6 +400,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", default="benchmarks/results/large")
     parser.add_argument("--in-memory", action="store_true")
+    parser.add_argument("--overlap", type=int, default=None)
     parser.add_argument("--block", type=int, default=2500)
     parser.add_argument("--count", type=int, default=2000, help="maps")
     parser.add_argument("--sweeps", type=int, default=12)

@@ -139,3 +139,19 @@ def test_memory_sets_the_size_of_blocks():
     assert_allclose(side_for(4 * 10**9, 2, RayPlane(), 1), sides[1], rtol=0.01)
     with pytest.raises(InputError, match="--memory"):
         side_for(10**8, 1, RayPlane(), 1)
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_bits(noisy, in_memory, depth_of):
+    distributed = pytest.importorskip("distributed")
+    from rayrelief.batch.cluster import Cluster
+
+    camera, mask = Orthographic(size=(WIDTH, HEIGHT)), np.ones((HEIGHT, WIDTH), bool)
+    layout = Layout.of(HEIGHT, WIDTH, 100, 12)
+    given = in_memory(noisy, mask), camera, Smooth(), layout
+    here, _ = depth_of(*given)
+    options = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
+    with distributed.LocalCluster(**options, dashboard_address=None) as cluster:
+        engine = Cluster(cluster.scheduler_address, 1)
+        there, _ = depth_of(*given, folder="cluster", engine=engine)
+    np.testing.assert_array_equal(here, there)
