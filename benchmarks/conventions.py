@@ -5,8 +5,6 @@ RAYRELIEF_DATA=/path/to/data python -m benchmarks.conventions [PART ...]
 
 from __future__ import annotations
 
-import argparse
-import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -17,10 +15,10 @@ from statistics import median
 import numpy as np
 
 import rayrelief
+from benchmarks import command
 from benchmarks.diligent import STEADY, data_folder, read_maps, truth
-from benchmarks.report import Check, Report, Row, Table, columns, exit_code, progress
+from benchmarks.report import Check, Row, Table, columns, exit_code, progress
 from benchmarks.robustness import made
-from benchmarks.speed.environment import environment
 from rayrelief.conventions import CONVENTIONS, FloatArray, from_opencv
 from rayrelief.doctor.axes import find_axes
 from rayrelief.errors import InputError
@@ -140,28 +138,18 @@ def _named(names: Sequence[str]) -> list[rayrelief.Scene]:
     return [*(scene for scene in all_maps() if scene.name in names), room]
 
 
-PARTS: dict[str, Callable[[str], Table]] = {
-    "found": lambda maps: found(all_maps(maps)),
-    "told": lambda _: told(_named(TOLD)),
-    "encoded": lambda _: encoded(read_maps((*STEADY, "harvest"))),
+PARTS: command.Parts = {
+    "found": lambda chosen: [found(all_maps(chosen.maps))],
+    "told": lambda _: [told(_named(TOLD))],
+    "encoded": lambda _: [encoded(read_maps((*STEADY, "harvest")))],
 }
 
 
 def main(arguments: list[str]) -> int:
     """Run parts; 1 if a limit is missed."""
-    known = argparse.ArgumentParser(prog="python -m benchmarks.conventions", description=__doc__)
-    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    known = command.parser("benchmarks.conventions", PARTS, __doc__)
     known.add_argument("--maps", default="*", help="of the first part, such as 'b*'; default: all")
-    known.add_argument("--output", type=Path, default=Path(__file__).with_name("results"))
-    chosen = known.parse_args(arguments)
-    if unknown := sorted(set(chosen.parts) - set(PARTS)):
-        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
-    command = shlex.join(["python", "-m", "benchmarks.conventions", *arguments])
-    report = Report({"command": command, **environment()})
-    for part in chosen.parts or PARTS:
-        with report.part(part):
-            report.add(PARTS[part](chosen.maps))
-    return report.finish(chosen.output, "-".join(["conventions", *chosen.parts]))
+    return command.run(known, PARTS, arguments, "conventions")
 
 
 if __name__ == "__main__":

@@ -5,27 +5,22 @@ RAYRELIEF_DATA=/path/to/data python -m benchmarks.known_depth [PART ...] [--draw
 
 from __future__ import annotations
 
-import argparse
-import shlex
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 import rayrelief
+from benchmarks import command
 from benchmarks.diligent import read_map, truth
-from benchmarks.report import Check, Report, Row, Table, columns, exit_code, progress
+from benchmarks.report import Check, Row, Table, columns, exit_code, progress
 from benchmarks.robustness import METHODS, made, surface
-from benchmarks.speed.environment import environment
 from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.methods import Method
 
 POINTS, WRONG, BY = 20, 2, 0.3  # depths that are known, of these wrong, by this fraction
 BLOCK, NOISE = 8, 2.0  # pixels, mm
-DRAWS = {"points": 3, "coarse": 10, "tiles": 1}
 # Largest error over the draws in mm, with true depths and with wrong ones among them.
 LIMITS = {"goblet": (0.3, 0.5)}
 SIZE = (96, 128)  # of a texture
@@ -156,24 +151,18 @@ def waves(height: int, width: int) -> tuple[FloatArray, FloatArray]:
     return depth, normals / np.linalg.norm(normals, axis=-1, keepdims=True)
 
 
-PARTS: dict[str, Callable[[int], Table]] = {"points": points, "coarse": coarse, "tiles": tiles}
+PARTS: command.Parts = {
+    "points": lambda chosen: [points(chosen.draws or 3)],
+    "coarse": lambda chosen: [coarse(chosen.draws or 10)],
+    "tiles": lambda chosen: [tiles(chosen.draws or 1)],
+}
 
 
 def main(arguments: list[str]) -> int:
     """Run parts; 1 if a limit is missed."""
-    known = argparse.ArgumentParser(prog="python -m benchmarks.known_depth", description=__doc__)
-    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    known.add_argument("--draws", type=int, help=f"of pixels and of noise; default: {DRAWS}")
-    known.add_argument("--output", type=Path, default=Path(__file__).with_name("results"))
-    chosen = known.parse_args(arguments)
-    if unknown := sorted(set(chosen.parts) - set(PARTS)):
-        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
-    command = shlex.join(["python", "-m", "benchmarks.known_depth", *arguments])
-    report = Report({"command": command, **environment()})
-    for part in chosen.parts or PARTS:
-        with report.part(part):
-            report.add(PARTS[part](chosen.draws or DRAWS[part]))
-    return report.finish(chosen.output, "-".join(["known_depth", *chosen.parts]))
+    known = command.parser("benchmarks.known_depth", PARTS, __doc__)
+    known.add_argument("--draws", type=int, help="of pixels and of noise; default: by part")
+    return command.run(known, PARTS, arguments, "known_depth")
 
 
 def _rms(*values: FloatArray) -> float:

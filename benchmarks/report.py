@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rayrelief import RayreliefError
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 
 Cell = str | float | None
 Row = tuple[Cell, ...]
@@ -139,8 +139,8 @@ class Report:
     def write(self, folder: Path, stem: str) -> None:
         """Write stem.md and stem.json into a folder, which is created if need be."""
         content = _plain({**asdict(self), "missed": self.missed})
-        _write(folder / f"{stem}.md", self.to_markdown())
-        _write(folder / f"{stem}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
+        write_whole(folder / f"{stem}.md", self.to_markdown())
+        write_whole(folder / f"{stem}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
 
     def finish(self, folder: Path, stem: str) -> int:
         """Write all; 1 if a limit is missed."""
@@ -179,12 +179,6 @@ def grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
     return "\n".join("| " + " | ".join(line) + " |" for line in escaped)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _number(value: float) -> str:

@@ -5,20 +5,17 @@ RAYRELIEF_DATA=/path/to/data python -m benchmarks.robustness [PART ...] [--objec
 
 from __future__ import annotations
 
-import argparse
-import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any
 
 import rayrelief
+from benchmarks import command
 from benchmarks.accuracy.inputs import PERTURBATIONS, Noise
 from benchmarks.diligent import object_names, read_maps, truth
-from benchmarks.report import Check, Report, Row, Table, columns, exit_code, progress
-from benchmarks.speed.environment import environment
+from benchmarks.report import Check, Row, Table, columns, exit_code, progress
 from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.methods import Method
@@ -93,24 +90,17 @@ def noisy(maps: Sequence[rayrelief.Scene], seeds: Iterable[int] = SEEDS) -> Tabl
     )
 
 
-PARTS: dict[str, Callable[[Sequence[rayrelief.Scene]], Table]] = {"steady": steady, "noise": noisy}
+PARTS: command.Parts = {
+    "steady": lambda chosen: [steady(read_maps(chosen.objects))],
+    "noise": lambda chosen: [noisy(read_maps(chosen.objects))],
+}
 
 
 def main(arguments: list[str]) -> int:
     """Run parts; 1 if a limit is missed."""
-    known = argparse.ArgumentParser(prog="python -m benchmarks.robustness", description=__doc__)
-    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    known = command.parser("benchmarks.robustness", PARTS, __doc__)
     known.add_argument("--objects", type=object_names, default=(), help="default: all nine")
-    known.add_argument("--output", type=Path, default=Path(__file__).with_name("results"))
-    chosen = known.parse_args(arguments)
-    if unknown := sorted(set(chosen.parts) - set(PARTS)):
-        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
-    command = shlex.join(["python", "-m", "benchmarks.robustness", *arguments])
-    report = Report({"command": command, **environment()})
-    for part in chosen.parts or PARTS:
-        with report.part(part):
-            report.add(PARTS[part](read_maps(chosen.objects)))
-    return report.finish(chosen.output, "-".join(["robustness", *chosen.parts]))
+    return command.run(known, PARTS, arguments, "robustness")
 
 
 def _both(*cells: str) -> str:

@@ -79,7 +79,7 @@ def stepped() -> Trouble:
 def spiky() -> Trouble:
     """Some normals that have nothing to do with the surface."""
     scene = gallery.tent(HEIGHT // 3, WIDTH // 3)
-    broken = replace(scene, normals=with_outliers(scene.normals, 0.05, np.random.default_rng(0)))
+    broken = replace(scene, normals=with_outliers(scene.normals, 0.1, np.random.default_rng(0)))
     method = RayPlane(preprocessing=Preprocessing(facing_away="average", outlier_ratio=0.75))
     remedy = "--facing-away average --outlier-ratio 0.75"
     return both(broken, surface(broken), surface(broken, method=method), remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ ROOT = Path(rayrelief.__file__).parent
 ORDER = [
     "errors",
     "checks",
+    "optional",
     "memory",
     "conventions",
     "mesh",
@@ -36,6 +38,7 @@ ORDER = [
     "backends",
     "methods",
     "fusion",
+    "gpu",
     "estimate",
     "jumps",
     "edge_maps",
@@ -43,18 +46,18 @@ ORDER = [
     "plausibility",
     "meshing",
     "solid",
-    "gpu",
     "shading",
     "notebook",
     "result",
-    "relief",
-    "scale",
     "integration",
+    "scale",
+    "relief",
     "evaluation",
     "viewer",
     "batch",
     "large",
     "cli",
+    "__main__",
 ]
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
@@ -80,6 +83,13 @@ def imported_modules(path: Path) -> list[tuple[int, str]]:
             continue
         found += [(node.lineno, name) for name in names if name.split(".")[0] == "rayrelief"]
     return found
+
+
+def test_the_table_of_contributing_has_the_same_order():
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("| part | contains |")[2].partition("## Rules")[0]
+    parts = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert re.findall(r"`(\w+)/?`", " ".join(parts)) == ORDER
 
 
 def test_every_module_has_its_place():

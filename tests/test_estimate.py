@@ -11,7 +11,7 @@ import pytest
 from rayrelief import RayPlane, estimate, integrate
 from rayrelief.backends import CPU, Backend
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cli.run import files_memory
+from rayrelief.cli.runs.run import files_memory
 from rayrelief.errors import InputError
 from rayrelief.estimate import check_memory, memory_needed
 from rayrelief.memory import in_words

@@ -5,14 +5,13 @@ python -m benchmarks.calibration [PART ...] [--size 480,640] [--images docs/imag
 
 from __future__ import annotations
 
-import argparse
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import command
 from benchmarks.accuracy.figures.canvas import house_style, write
 from benchmarks.calibration.edges import (
     SIZE,
@@ -29,29 +28,22 @@ from benchmarks.calibration.plots import calibration_figure
 from benchmarks.calibration.sketches import sketch_figure
 from benchmarks.calibration.stages import stage_figure, stage_table
 from benchmarks.calibration.tables import constant_table, curve_tables, noise_table
-from benchmarks.report import Report, Table, exit_code, progress
-from benchmarks.speed.environment import environment
+from benchmarks.report import Table, exit_code, progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROOT = Path(__file__).parents[2]
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 INPUTS: dict[str, Input] = {"exact": exact, "averaged": averaged, "8 bits": eight_bits}
 NOISE = (0.0, 0.25, 0.5, 1.0, 2.0, 5.0)  # degrees
 
 
 def main(arguments: list[str]) -> int:
     """Measure, print and draw."""
-    known = parser()
-    chosen = known.parse_args(arguments)
-    if unknown := sorted(set(chosen.parts) - set(PARTS)):
-        known.error(f"unknown parts {unknown}; there are {', '.join(PARTS)}")
-    command = shlex.join(["python", "-m", "benchmarks.calibration", *arguments])
-    report = Report({"command": command, **environment()})
-    for part in chosen.parts or PARTS:
-        for table in PARTS[part](chosen.size, chosen.images):
-            report.add(table)
-    return report.finish(chosen.output, "-".join(["calibration", *chosen.parts]))
+    known = command.parser("benchmarks.calibration", PARTS, main.__doc__)
+    known.add_argument("--size", type=_size, default=SIZE, help="height,width of the scenes")
+    known.add_argument("--images", type=Path, default=IMAGES, help="folder for the pictures")
+    return command.run(known, PARTS, arguments, "calibration")
 
 
 def curves(size: tuple[int, int], images: Path) -> Iterator[Table]:
@@ -71,9 +63,9 @@ def stages(size: tuple[int, int], images: Path) -> Iterator[Table]:
     yield stage_table(size)
 
 
-PARTS: dict[str, Callable[[tuple[int, int], Path], Iterator[Table]]] = {
-    "curves": curves,
-    "stages": stages,
+PARTS: command.Parts = {
+    "curves": lambda chosen: curves(chosen.size, chosen.images),
+    "stages": lambda chosen: stages(chosen.size, chosen.images),
 }
 
 
@@ -88,16 +80,6 @@ def draw(path: Path, figure: Callable[[], Figure]) -> None:
     progress(f"drawing {path.name}")
     with house_style():
         write(path, figure(), colours=256)
-
-
-def parser() -> argparse.ArgumentParser:
-    """Settings."""
-    known = argparse.ArgumentParser(prog="python -m benchmarks.calibration")
-    known.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    known.add_argument("--size", type=_size, default=SIZE, help="height,width of the scenes")
-    known.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
-    known.add_argument("--images", type=Path, default=ROOT / "docs" / "images")
-    return known
 
 
 def _size(text: str) -> tuple[int, int]:

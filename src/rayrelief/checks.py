@@ -99,20 +99,28 @@ SWITCH = Rule(lambda value: isinstance(value, bool), "True or False", "Leave it 
 
 def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """What a user gave as an array of numbers; what a masked array hides is NaN, or False."""
+    remedy = "Pass a NumPy array with a value or a vector for every pixel"
     try:
         array: npt.NDArray[Any] = np.asanyarray(values)
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"{name} cannot be made an array ({error})",
-            expected="an array of numbers, or of booleans for a mask",
-            remedy="Pass a NumPy array with a value or a vector for every pixel",
-        ) from error
-    if array.dtype.kind not in "biuf":
-        raise InputError(
-            f"{name} has the dtype {array.dtype}",
-            expected="real numbers, or booleans for a mask",
-            remedy="Pass a NumPy array with a value or a vector for every pixel",
-        )
+        found = f"{name} cannot be made an array ({error})"
+        raise InputError(found, expected="an array of numbers", remedy=remedy) from error
+    kind = array.dtype.kind
+    require(
+        kind in "biuf", f"{name} has the dtype {array.dtype}", "real numbers, or booleans", remedy
+    )
     if isinstance(array, np.ma.MaskedArray):
         array = array.filled(np.nan if array.dtype.kind == "f" else 0)
     return np.asarray(array)
+
+
+def as_mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """What a user gave as a mask (H, W); what a number in it would mean is not guessed."""
+    array = as_array(values, "the mask")
+    require(
+        array.ndim == 2 and array.dtype == np.bool_,
+        f"a mask of the type {array.dtype} and the shape {array.shape}",
+        "booleans of the shape (H, W), True inside",
+        "Compare it with its threshold first, for example mask > 127",
+    )
+    return array

@@ -93,12 +93,13 @@ class Outcome(Enum):
     )
     NOT_FINITE = (
         "the iteration diverged beyond the range of floating-point numbers",
-        "check the normals at grazing angles: facing_away='average', or outlier_threshold=0.1",
+        "check the normals at grazing angles, or set outlier_threshold=0.1 "
+        "(--outlier-threshold 0.1)",
     )
     IMPLAUSIBLE = (
         "the surface is not plausible: its depths or its normals cannot be those of the scene",
-        "check the camera, the convention and the mask; for normals at grazing angles use "
-        "facing_away='average', or outlier_threshold=0.1",
+        "check the camera, the convention and the mask; for normals at grazing angles set "
+        "outlier_threshold=0.1 (--outlier-threshold 0.1)",
     )
 
     @property

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
-from rayrelief.checks import as_array
+from rayrelief.checks import as_array, as_mask
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.confidence import with_confidence
@@ -210,18 +210,12 @@ def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArra
     """Mask (H, W) of the size of the normal map, with pixels inside, or an InputError."""
     if mask is None:
         return np.ones((shape[0], shape[1]), dtype=np.bool_)
-    array = as_array(mask, "the mask")
+    array = as_mask(mask)
     if array.shape != tuple(shape):
         raise InputError(
             f"the mask has the shape {array.shape}",
             expected=f"{tuple(shape)}, the size of the normal map",
             remedy="Crop or resize the mask to the normal map",
-        )
-    if array.dtype != np.bool_:
-        raise InputError(
-            f"the mask has the dtype {array.dtype}",
-            expected="bool, True inside",
-            remedy="Compare it with half of its range, for example mask > 127",
         )
     if not array.any():
         raise InputError(
@@ -251,7 +245,8 @@ def _equations(
 
 def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> SingleArray:
     """Confidence (H, W) from 0 to 1, with 0 where it is NaN, or an InputError."""
-    array = np.nan_to_num(np.asarray(confidence, dtype=np.float64), posinf=np.inf, neginf=-np.inf)
+    given = as_array(confidence, "the confidence").astype(np.float64, copy=False)
+    array = np.nan_to_num(given, posinf=np.inf, neginf=-np.inf)
     if array.shape != shape or not np.all((array >= 0) & (array <= 1)):
         found = f"from {array.min():g} to {array.max():g}" if array.size else "no values"
         raise InputError(

@@ -58,15 +58,15 @@ def test_report_reads_back_as_json(tmp_path):
 
 
 def test_report_is_written_whole_or_not_at_all(monkeypatch, tmp_path):
-    report, write = Report({}, [table()]), Path.write_text
+    report, write = Report({}, [table()]), Path.write_bytes
     report.write(tmp_path, "bench")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
-    def half(self, text, *args, **kwargs):
-        write(self, text[: len(text) // 2])
+    def half(self, data, *args, **kwargs):
+        write(self, data[: len(data) // 2])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "write_text", half)
+    monkeypatch.setattr(Path, "write_bytes", half)
     with pytest.raises(KeyboardInterrupt):
         report.write(tmp_path, "bench")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -32,9 +32,8 @@ def test_agrees_with_opencv_where_seen(camera: IntrinsicCamera, seed: int) -> No
     seen = np.isfinite(pixels[:, 0])
     assume(seen.any())
     matrix = np.array([[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1]])
-    names = (field.name for field in fields(BrownConrady))
-    own = [getattr(camera, name) for name in names if name in BrownConrady.__annotations__]
-    lens = np.array(own)  # declared in OpenCV's order
+    names = [field.name for field in fields(BrownConrady) if not field.kw_only]
+    lens = np.array([getattr(camera, name) for name in names[4:]])  # declared in OpenCV's order
     expected, _ = cv2.projectPoints(points[seen], np.zeros(3), np.zeros(3), matrix, lens)
     np.testing.assert_allclose(pixels[seen], expected[:, 0], rtol=1e-9, atol=1e-7)
 
@@ -52,7 +51,7 @@ def test_a_tilted_sensor_is_where_rays_meet_a_plane(angle: float, slope: float) 
 
 @pytest.mark.parametrize(("tilt_x", "tilt_y"), [(math.pi / 2, 0.0), (0.0, -2.0)])
 def test_a_sensor_that_faces_away_is_refused(tilt_x: float, tilt_y: float) -> None:
-    with pytest.raises(CameraError, match=r"tilted by .*right angle"):
+    with pytest.raises(CameraError, match=r"tilt_. = .*right angle"):
         BrownConrady(300, 300, 0, 0, tilt_x=tilt_x, tilt_y=tilt_y)
 
 

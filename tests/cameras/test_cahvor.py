@@ -156,7 +156,7 @@ def test_an_equidistant_lens_sees_behind_the_camera() -> None:
 @pytest.mark.parametrize(
     ("lens", "words"),
     [
-        ({"alpha": 2.0}, "lens axis at alpha = 2.0, .* below a right angle"),
+        ({"alpha": 2.0}, "alpha = 2.0; .* below a right angle"),
         ({"beta": -math.pi / 2}, "beta = -1.57.* below a right angle"),
         ({"r0": -1.0}, r"r0 = -1.0; expected a number >= -0.999"),
         ({"r1": math.nan}, "r1 = nan"),

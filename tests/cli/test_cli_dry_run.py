@@ -9,9 +9,9 @@ import pytest
 
 from rayrelief import estimate
 from rayrelief.backends import CPU
-from rayrelief.cli import dry_run
-from rayrelief.cli.dry_run import fullest_square, seconds_of_all
-from rayrelief.cli.run import files_memory
+from rayrelief.cli.runs import dry_run
+from rayrelief.cli.runs.dry_run import fullest_square, seconds_of_all
+from rayrelief.cli.runs.run import files_memory
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import Outcome, Status

@@ -137,7 +137,7 @@ def test_empty_mask(run, sphere, out):
     ("array", "words"),
     [
         (np.full((24, 32, 3), np.nan), ["no normal"]),
-        (np.ones((24, 32, 2)), ["two channels", "(24, 32, 2)"]),
+        (np.ones((24, 32, 2)), ["grey", "2 channels"]),
         (np.ones((24, 32)), ["grey", "(24, 32)"]),
         (np.ones((2, 24, 32, 3)), ["(2, 24, 32, 3)"]),
         (np.array([{"normals": 1}], dtype=object), ["pickled"]),
@@ -284,7 +284,7 @@ def refuse(*_, **__):
 
 @pytest.mark.parametrize("below", [(), ("deeper", "still")], ids=["itself", "a parent"])
 def test_output_folder_that_is_a_file(run, sphere, out, below, monkeypatch):
-    monkeypatch.setattr("rayrelief.cli.run.integrate", refuse)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", refuse)
     out.write_text("taken")
     line = run("integrate", sphere, "-o", out.joinpath(*below)).error()
     assert f"{out} is a file" in line
@@ -296,7 +296,7 @@ def test_output_folder_that_is_a_file(run, sphere, out, below, monkeypatch):
     sys.platform == "win32" or os.geteuid() == 0, reason="this user may write everywhere"
 )
 def test_output_folder_without_permission(run, sphere, out, monkeypatch):
-    monkeypatch.setattr("rayrelief.cli.run.integrate", refuse)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", refuse)
     out.mkdir(mode=0o500)
     assert str(out) in run("integrate", sphere, "-o", out).error()
 
@@ -336,7 +336,7 @@ def test_not_enough_memory(run, sphere, out, monkeypatch):
     def exhausted(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("rayrelief.cli.run.integrate", exhausted)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", exhausted)
     ended = run("integrate", sphere, "-o", out)
     assert ended.code == 1
     (line,) = ended.lines("error: ")
@@ -358,7 +358,7 @@ def check_interrupted(ended):
 
 
 def test_interrupted_while_integrating(run, sphere, out, monkeypatch):
-    monkeypatch.setattr("rayrelief.cli.run.integrate", interrupt)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", interrupt)
     check_interrupted(run("integrate", sphere, "-o", out))
     assert not out.exists()
 

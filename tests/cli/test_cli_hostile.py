@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from rayrelief.cli import signals
+from rayrelief.cli.terminal import signals
 
 TIMEOUT = 120  # seconds: only a run that hangs gets there
 ESCAPE = "\x1b]0;gone\x07\x1b[2J"
@@ -142,7 +142,7 @@ def test_an_interruption_that_was_renamed_is_still_one(run, sphere, out, monkeyp
         except KeyboardInterrupt:
             raise SystemError("returned a result with an exception set") from None
 
-    monkeypatch.setattr("rayrelief.cli.run.integrate", compiled)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", compiled)
     ended = run("integrate", sphere, "-o", out)
     assert ended.code == 130
     assert ended.err.splitlines()[-1].startswith("interrupted: ")
@@ -161,7 +161,7 @@ def test_an_interruption_that_was_swallowed_ends_the_next_iteration(
         callback(None)
         raise AssertionError("it went on")
 
-    monkeypatch.setattr("rayrelief.cli.run.integrate", compiled)
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", compiled)
     ended = run("integrate", sphere, "-o", out)
     assert ended.code == 128 + number
     assert not out.exists()

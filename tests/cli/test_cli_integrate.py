@@ -15,7 +15,7 @@ from rayrelief.cameras.calibration import read_camera, write_camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
-from rayrelief.cli.settings import all_settings
+from rayrelief.cli.options.settings import all_settings
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import InputError
@@ -91,7 +91,7 @@ def test_report_of_a_library_that_has_another_name(run, plane, out, monkeypatch,
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("rayrelief.cli.report.version", missing)
+    monkeypatch.setattr("rayrelief.cli.runs.report.version", missing)
     assert run("integrate", plane, "-o", out, *BARE).code == 0
     assert read_report(out)["versions"]["numpy"] is None
 
@@ -277,7 +277,7 @@ def test_a_run_that_would_replace_its_input_is_refused_before_it_starts(
     arguments, name = arrange(plane)
     before = contents(plane)
     for module in ("run", "dry_run"):
-        monkeypatch.setattr(f"rayrelief.cli.{module}.integrate", None)
+        monkeypatch.setattr(f"rayrelief.cli.runs.{module}.integrate", None)
     error = run("integrate", *arguments, *more).error()
     assert str(plane / name) in error
     assert " -o" in error

@@ -46,7 +46,7 @@ class Engine:
 @pytest.fixture
 def here(monkeypatch):
     engine = Engine()
-    monkeypatch.setattr("rayrelief.cli.many.engine_for", lambda *_: engine)
+    monkeypatch.setattr("rayrelief.cli.runs.many.engine_for", lambda *_: engine)
     return engine
 
 
@@ -168,7 +168,7 @@ def test_json_is_the_rows(here, run, maps, out):
 def test_without_dask_the_message_says_what_to_install(run, maps, out, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     ended = run("integrate", maps, "-o", out, "--scheduler", "tcp://127.0.0.1:1")
-    assert "rayrelief[dask]" in ended.error()
+    assert "extra dask" in ended.error()
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_killed_and_started_again(start, tmp_path, out):
 def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
     distributed = pytest.importorskip("distributed")
     with monkeypatch.context() as patch:
-        patch.setattr("rayrelief.cli.many.engine_for", lambda *_: Engine())
+        patch.setattr("rayrelief.cli.runs.many.engine_for", lambda *_: Engine())
         run("integrate", maps, "-o", out / "here", *FAST)
     options = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
     with distributed.LocalCluster(**options, dashboard_address=None) as cluster:
@@ -208,14 +208,14 @@ def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
     assert here == there
 
 
-def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(run, tmp_path, out):
+def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(run, tmp_path, out, read_report):
     frames = tmp_path / "frames"
     for number in range(3):
         write_layout(frames / f"{number}", gallery.vase(24, 32))
-    words = (*FAST[2:], "--sequence", "--threads", 1)
+    words = (*FAST, "--sequence", "--threads", 1)
     run("integrate", frames, "-o", out, *words)
-    iterations = [int(row["iterations"]) for row in rows_of(out).values()]
-    assert iterations[1] < iterations[0], "nothing has moved"
+    changes = [read_report(out / name)["history"][0]["change"] for name in "01"]
+    assert changes[1] < 0.5 * changes[0], "nothing has moved"
     depth = (out / "2" / "depth.npy").read_bytes()
     (out / "2" / "report.json").unlink()
     run("integrate", frames, "-o", out, *words)
@@ -224,4 +224,5 @@ def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(run, tmp_p
 
 def test_a_sequence_is_computed_by_one_process(run, maps, out):
     ended = run("integrate", maps, "-o", out, "--sequence", "--workers", 2)
-    assert "--sequence goes with neither" in ended.error(2)
+    assert ended.code == 2
+    assert "--sequence goes with neither" in ended.err

@@ -13,10 +13,10 @@ import pytest
 
 from rayrelief.cameras.calibration import KOrder
 from rayrelief.cli.app import complete_verb
-from rayrelief.cli.mesh_options import MeshOptions
-from rayrelief.cli.options import Input, KOrderName
-from rayrelief.cli.settings import all_settings, build_method
-from rayrelief.cli.surface_options import SurfaceOptions
+from rayrelief.cli.options.mesh import MeshOptions
+from rayrelief.cli.options.settings import all_settings, build_method
+from rayrelief.cli.options.shared import Input, KOrderName
+from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.methods import BiNI, RayPlane, Smooth, Solution, catalogue
 from rayrelief.methods.catalogue import RECIPES
 

@@ -32,7 +32,8 @@ def test_wrong_normals_without_confidence_do_not_touch_the_others(method):
         )
     )
     kept = scene.mask & ~wrong
-    off = [np.nanmean(np.abs(depth - clean)[kept]) for depth in (doubted, believed)]
+    moved = [(depth - clean)[kept] for depth in (doubted, believed)]
+    off = [np.mean(np.abs(each - np.median(each))) for each in moved]  # the shift is open
     assert off[0] < 0.1 * off[1]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from rayrelief.cli.app import app
-from rayrelief.cli.signals import Handled
+from rayrelief.cli.terminal.signals import Handled
 from rayrelief.synthetic.gallery import sphere
 from reference.layout import write_layout
 

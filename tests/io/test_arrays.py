@@ -365,5 +365,5 @@ def test_png_refuses_what_it_cannot_hold(tmp_path, image):
 
 
 def test_png_needs_its_suffix(tmp_path):
-    with pytest.raises(FileError, match=r"the suffix \.png"):
+    with pytest.raises(FileError, match=r"one of \.png for a PNG image"):
         write_png(tmp_path / "a.jpg", np.zeros((2, 3), np.uint8))

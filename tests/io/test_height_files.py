@@ -35,7 +35,7 @@ def test_a_constant_height_is_black(tmp_path):
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
-    with pytest.raises(FileError, match=r"\.png or \.exr"):
+    with pytest.raises(FileError, match=r"\.png, \.exr for a height map"):
         write_height(tmp_path / "h.jpg", HEIGHT)
     with pytest.raises(InputError, match="finite"):
         write_height(tmp_path / "h.png", np.full((2, 2), np.nan))

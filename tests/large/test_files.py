@@ -10,7 +10,7 @@ import zarr
 
 import rayrelief
 from rayrelief.cameras.calibration import write_camera
-from rayrelief.cli.large import parse_memory
+from rayrelief.cli.runs.large import parse_memory
 from rayrelief.large import running
 from rayrelief.large.results import halved
 from rayrelief.methods import Smooth
@@ -27,7 +27,7 @@ def relief():
 @pytest.fixture
 def small_blocks(monkeypatch):
     """As if hardly anything fitted into memory."""
-    monkeypatch.setattr("rayrelief.cli.large.side_for", lambda *_: 80)
+    monkeypatch.setattr("rayrelief.cli.runs.large.side_for", lambda *_: 80)
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_a_jump_is_cut_from_both_sides():
 
 def test_filtering_in_rounds_keeps_fewer_jumps_and_is_more_accurate_than_filtering_once():
     scene = gallery.overlapping_spheres(150, 200)
-    rounds, once = (run(scene, AuxiliaryEdges(rounds=count)) for count in (4, 1))
+    rounds, once = (run(scene, AuxiliaryEdges(filters=count)) for count in (4, 1))
     assert percent(scene, rounds) < 0.5 * percent(scene, once)
     assert np.nansum(rounds.cuts.values) < np.nansum(once.cuts.values)
 
@@ -122,7 +122,7 @@ def laws_of(method):
 
 
 def test_thresholds_halve_and_rounds_share_the_iterations():
-    assert laws_of(AuxiliaryEdges(smallest_jump=0.25, rounds=3, max_iterations=8)) == [
+    assert laws_of(AuxiliaryEdges(smallest_jump=0.25, filters=3, max_iterations=8)) == [
         (1.0, 2),
         (0.5, 3),
         (0.25, 3),

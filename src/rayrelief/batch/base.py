@@ -14,10 +14,8 @@ class Share:
 
     Attributes
     ----------
-    threads
-        Threads of its kernels.
-    memory
-        Bytes; None where only the machine sets a limit.
+    threads, memory
+        Threads of its kernels, and bytes: None where only the machine sets a limit.
     """
 
     threads: int

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from rayrelief.batch.base import Share
 from rayrelief.errors import InputError
+from rayrelief.optional import library
 
+DASK = ("distributed", "--scheduler", "dask")
 TIMEOUT = "10s"
 
 
@@ -37,15 +38,11 @@ class Cluster:
     @contextmanager
     def executor(self) -> Iterator[Executor]:
         """Connect to the scheduler for as long as the context lasts."""
-        distributed = _distributed()
+        distributed = library(*DASK)
         try:
             client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"no scheduler answers at {self.address}: {error}",
-                expected="the address of a dask scheduler, such as tcp://10.0.0.1:8786",
-                remedy="Start one with 'dask scheduler', and workers with 'dask worker ADDRESS'",
-            ) from error
+            raise _unreachable(self.address, error) from error
         with client:
             executor: Executor = client.get_executor(pure=False)
             left_in_order = False
@@ -57,18 +54,14 @@ class Cluster:
 
     def share(self) -> Share:
         """Threads and memory of the worker that asks, whose maps take turns."""
-        worker = _distributed().get_worker()
+        worker = library(*DASK).get_worker()
         limit = worker.memory_manager.memory_limit
         return Share(self.threads or worker.state.nthreads, limit or None)
 
 
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise InputError(
-            "dask is not installed",
-            expected="dask and its package distributed, for --scheduler",
-            remedy="Install it with: pip install 'rayrelief[dask]'",
-        ) from error
-    return distributed
+def _unreachable(address: str, cause: Exception) -> InputError:
+    return InputError(
+        f"no scheduler answers at {address}: {cause}",
+        expected="the address of a dask scheduler, such as tcp://10.0.0.1:8786",
+        remedy="Start one with 'dask scheduler', and workers with 'dask worker ADDRESS'",
+    )

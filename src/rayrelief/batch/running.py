@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rayrelief.batch.base import Engine
 from rayrelief.errors import IntegrationError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Ended = Generator[tuple[int, Result | BaseException], None, Any]
 
 
 def run(

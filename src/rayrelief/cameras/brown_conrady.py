@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.homography import through_homography
-from rayrelief.cameras.intrinsics import IntrinsicCamera, check_angles
-from rayrelief.cameras.lens import PERSPECTIVE, LensCamera, Stage
+from rayrelief.cameras.intrinsics import TILT, IntrinsicCamera
+from rayrelief.cameras.lens import PERSPECTIVE, RadialTangentialLens, Stage
+from rayrelief.checks import Rule
 from rayrelief.conventions import FloatArray
 
 
@@ -51,24 +54,21 @@ class TiltedSensor:
 
 
 @dataclass(frozen=True)
-class BrownConrady(LensCamera):
+class BrownConrady(RadialTangentialLens):
     """Perspective camera with OpenCV's lens distortion; focal lengths in pixels.
+
+    Its coefficients in OpenCV's order: k1, k2, p1, p2, k3 and those below.
 
     Attributes
     ----------
-    k1, k2, p1, p2, k3, k4, k5, k6
-        Radial (k) and tangential (p) coefficients in OpenCV's order and sign.
+    k4, k5, k6
+        Radial coefficients of r^2, r^4 and r^6 in the denominator 1 + ...
     s1, s2, s3, s4
         Thin prism coefficients.
     tilt_x, tilt_y
         Tilt of the sensor about the axes x and y, OpenCV's tau_x and tau_y, in radians.
     """
 
-    k1: float = 0.0
-    k2: float = 0.0
-    p1: float = 0.0
-    p2: float = 0.0
-    k3: float = 0.0
     k4: float = 0.0
     k5: float = 0.0
     k6: float = 0.0
@@ -79,9 +79,8 @@ class BrownConrady(LensCamera):
     tilt_x: float = 0.0
     tilt_y: float = 0.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_angles("a sensor tilted by", tilt_x=self.tilt_x, tilt_y=self.tilt_y)
+    ideal: ClassVar[IntrinsicCamera] = PERSPECTIVE
+    rules: ClassVar[Mapping[str, Rule]] = {"tilt_x": TILT, "tilt_y": TILT}
 
     @cached_property
     def distortion(self) -> LensDistortion:
@@ -92,11 +91,6 @@ class BrownConrady(LensCamera):
             tangential=(self.p1, self.p2),
             prism=(self.s1, self.s2, self.s3, self.s4),
         )
-
-    @property
-    def ideal(self) -> IntrinsicCamera:
-        """Pinhole, whose plane the lens distorts."""
-        return PERSPECTIVE
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:

@@ -11,6 +11,7 @@ which a pinhole camera looking along z then takes to the plane.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -19,12 +20,18 @@ import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.homography import through_homography
-from rayrelief.cameras.intrinsics import check_angles, check_parameter
+from rayrelief.cameras.intrinsics import TILT
 from rayrelief.cameras.radial import RadialCamera, up_to
+from rayrelief.checks import Rule
 from rayrelief.conventions import FloatArray
 
 # At -1 all directions next to the axis of the lens are bent to the axis.
 SMALLEST_R0 = -0.999
+_R0 = Rule(
+    lambda r0: r0 >= SMALLEST_R0,
+    f"a number >= {SMALLEST_R0}, about 0 for most lenses",
+    "Check the order of the parameters: alpha, beta, r0, r1, r2",
+)
 
 # Linearities below are 0 to the last digit of the angle.
 SMALLEST_LINEARITY = 1e-15
@@ -55,14 +62,8 @@ class Cahvor(RadialCamera):
     r2: float = 0.0
     linearity: float = 1.0
 
+    rules: ClassVar[Mapping[str, Rule]] = {"alpha": TILT, "beta": TILT, "r0": _R0}
     iterative: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_angles("a lens axis at", alpha=self.alpha, beta=self.beta)
-        expected = f"a number >= {SMALLEST_R0}, about 0 for most lenses"
-        remedy = "Check the order of the parameters: alpha, beta, r0, r1, r2"
-        check_parameter(self, "r0", self.r0 >= SMALLEST_R0, expected, remedy)
 
     @cached_property
     def distortion(self) -> LensDistortion:

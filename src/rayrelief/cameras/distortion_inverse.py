@@ -64,7 +64,7 @@ class Branch:
     Attributes
     ----------
     distort
-        The map.
+        The map, with its derivatives.
     fold_nearness
         (m,) one over the radius of the fold in m directions, evenly spaced from the x axis on
         towards y; 0 where there is no fold. Unlike radii these can be interpolated past infinity.

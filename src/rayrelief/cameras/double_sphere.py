@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera
 from rayrelief.cameras.unified import sphere_direction, sphere_radius
+from rayrelief.checks import Rule
 from rayrelief.conventions import FloatArray
 
 # At 1 the centre of the second sphere leaves the first one, and directions lose all their digits.
 LARGEST_XI = 0.999
+_ORDER = "Check the order of the parameters: xi comes before alpha"
+_XI = Rule(lambda xi: abs(xi) <= LARGEST_XI, f"a number from {-LARGEST_XI} to {LARGEST_XI}", _ORDER)
+_ALPHA = Rule(lambda alpha: 0 <= alpha <= 1, "a number from 0 to 1", _ORDER)
 
 
 @dataclass(frozen=True)
@@ -34,12 +39,7 @@ class DoubleSphere(RadialCamera):
     xi: float
     alpha: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        remedy = "Check the order of the parameters: xi comes before alpha"
-        expected = f"a number from {-LARGEST_XI} to {LARGEST_XI}"
-        check_parameter(self, "xi", abs(self.xi) <= LARGEST_XI, expected, remedy)
-        check_parameter(self, "alpha", 0 <= self.alpha <= 1, "a number from 0 to 1", remedy)
+    rules: ClassVar[Mapping[str, Rule]] = {"xi": _XI, "alpha": _ALPHA}
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the unit directions at radii (n,)."""

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera
 from rayrelief.cameras.unified import sphere_direction, sphere_radius
+from rayrelief.checks import Rule
 from rayrelief.conventions import FloatArray
 
 # Far beyond any lens: the ellipsoid is a needle or a disc.
 BETAS = (1e-6, 1e6)
+_ORDER = "Check the order of the parameters: alpha comes before beta"
+_ALPHA = Rule(lambda alpha: 0 <= alpha <= 1, "a number from 0 to 1", _ORDER)
+_BETA = Rule(
+    lambda beta: BETAS[0] <= beta <= BETAS[1],
+    f"a number from {BETAS[0]:g} to {BETAS[1]:g}, about 1 for most lenses",
+    _ORDER,
+)
 
 
 @dataclass(frozen=True)
@@ -31,12 +40,7 @@ class ExtendedUnified(RadialCamera):
     alpha: float
     beta: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        remedy = "Check the order of the parameters: alpha comes before beta"
-        check_parameter(self, "alpha", 0 <= self.alpha <= 1, "a number from 0 to 1", remedy)
-        expected = f"a number from {BETAS[0]:g} to {BETAS[1]:g}, about 1 for most lenses"
-        check_parameter(self, "beta", BETAS[0] <= self.beta <= BETAS[1], expected, remedy)
+    rules: ClassVar[Mapping[str, Rule]] = {"alpha": _ALPHA, "beta": _BETA}
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the directions at radii (n,)."""

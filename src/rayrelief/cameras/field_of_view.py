@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera, up_to
+from rayrelief.checks import Rule
 from rayrelief.conventions import FloatArray
 
 # Radians. Below, the radius is that of a pinhole to the last digit.
 SMALLEST_OMEGA = 1e-9
+_OMEGA = Rule(
+    lambda omega: SMALLEST_OMEGA <= omega < math.pi,
+    f"an angle in radians, from {SMALLEST_OMEGA:g} to below pi",
+    "Convert degrees to radians; a lens without distortion is a Pinhole",
+)
 
 
 @dataclass(frozen=True)
 class FieldOfView(RadialCamera):
     """Fisheye with tan(r omega) = 2 tan(omega/2) tan t, continued past 90 degrees to 180.
+
+    The smaller omega is, the more it is a pinhole.
 
     Attributes
     ----------
@@ -27,12 +36,7 @@ class FieldOfView(RadialCamera):
 
     omega: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        usable = SMALLEST_OMEGA <= self.omega < math.pi
-        expected = f"an angle in radians, from {SMALLEST_OMEGA:g} to below pi"
-        remedy = "Convert degrees to radians; a lens without distortion is a Pinhole"
-        check_parameter(self, "omega", usable, expected, remedy)
+    rules: ClassVar[Mapping[str, Rule]] = {"omega": _OMEGA}
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the directions at radii (n,)."""

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RadialCamera, up_to
+from rayrelief.checks import Rule
 from rayrelief.conventions import FloatArray
+
+_WIDEST = Rule(
+    lambda angle: 0 < angle <= math.pi,
+    "an angle off the axis above 0 and up to pi, in radians",
+    "Give half the field of view, and convert it if it is in degrees",
+)
 
 
 @dataclass(frozen=True)
@@ -26,11 +34,7 @@ class IdealFisheye(RadialCamera):
 
     widest: float = field(default=math.pi, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expected = "an angle off the axis above 0 and up to pi, in radians"
-        remedy = "Give half the field of view, and convert it if it is in degrees"
-        check_parameter(self, "widest", 0 < self.widest <= math.pi, expected, remedy)
+    rules: ClassVar[Mapping[str, Rule]] = {"widest": _WIDEST}
 
     def direction_at(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components across and along the axis of the directions at radii (n,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, Self
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.cameras.base import Camera, check_part, check_size, in_blocks
-from rayrelief.checks import is_number
+from rayrelief.checks import Rule, is_number
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -24,6 +25,13 @@ FARTHEST = 3.7  # focal lengths from the principal point to the image: all rays 
 
 # A ray that was found by iteration is trusted if it projects this close to its pixel.
 REPROJECTION_TOLERANCE = 1e-6
+
+# Of angles that tilt a part of a camera.
+TILT = Rule(
+    lambda angle: abs(angle) < math.pi / 2,
+    "an angle below a right angle, in radians",
+    "Convert it if it is in degrees",
+)
 
 
 @dataclass(frozen=True)
@@ -59,10 +67,17 @@ class IntrinsicCamera(Camera):
     iterative: ClassVar[bool] = False
     """Whether rays are found by iteration, and have to be checked against their pixels."""
 
+    rules: ClassVar[Mapping[str, Rule]] = {}
+    """What some of the parameters have to be."""
+
     def __post_init__(self) -> None:
         check_size(self.size)
         check_numbers(self)
         check_focal_lengths(self.fx, self.fy)
+        for name, rule in self.rules.items():
+            value = getattr(self, name)
+            if not rule.usable(value):
+                raise CameraError(f"{name} = {value}", expected=rule.expected, remedy=rule.remedy)
 
     @abstractmethod
     def from_plane(self, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -128,26 +143,6 @@ class IntrinsicCamera(Camera):
         u = self.fx * x + self.skew * y + self.cx
         v = self.fy * y + self.cy
         return np.stack((u, v), axis=1)
-
-
-def check_parameter(
-    camera: IntrinsicCamera, name: str, usable: object, expected: str, remedy: str
-) -> None:
-    """Raise CameraError unless a parameter is usable."""
-    if not usable:
-        found = f"{name} = {getattr(camera, name)}"
-        raise CameraError(found, expected=expected, remedy=remedy)
-
-
-def check_angles(found: str, **angles: float) -> None:
-    """Raise CameraError unless angles that tilt a part of the camera are below a right angle."""
-    if max(map(abs, angles.values())) >= math.pi / 2:
-        named = ", ".join(f"{name} = {angle}" for name, angle in angles.items())
-        raise CameraError(
-            f"{found} {named}",
-            expected="angles below a right angle, in radians",
-            remedy="Convert the angles if they are in degrees",
-        )
 
 
 def check_numbers(camera: IntrinsicCamera) -> None:

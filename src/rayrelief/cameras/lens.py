@@ -56,3 +56,22 @@ class LensCamera(IntrinsicCamera):
         for stage in self.stages:
             x, y = stage.distort_seen(x, y)
         return x, y
+
+
+@dataclass(frozen=True)
+class RadialTangentialLens(LensCamera):
+    """Lens whose first coefficients are the five that OpenCV begins with, in its order and sign.
+
+    Attributes
+    ----------
+    k1, k2, k3
+        Radial coefficients: of r^2, r^4 and r^6 in a factor 1 + ...
+    p1, p2
+        Tangential coefficients.
+    """
+
+    k1: float = 0.0
+    k2: float = 0.0
+    p1: float = 0.0
+    p2: float = 0.0
+    k3: float = 0.0

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from rayrelief.cameras.fisheye import Equidistant, Equisolid
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.lens import PERSPECTIVE, LensCamera
 from rayrelief.conventions import FloatArray
-
-EQUIDISTANT = Equidistant(1, 1, 0, 0)
-EQUISOLID = Equisolid(1, 1, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -93,6 +91,13 @@ class MetashapeLens(LensCamera):
     p3: float = 0.0
     p4: float = 0.0
 
+    ideal: ClassVar[IntrinsicCamera]
+
+    @property
+    def stages(self) -> tuple[GrowingDecentring]:
+        """The distortion."""
+        return (self.distortion,)
+
     @cached_property
     def distortion(self) -> GrowingDecentring:
         """The lens distortion on the plane."""
@@ -102,37 +107,23 @@ class MetashapeLens(LensCamera):
             growth=(self.p3, self.p4),
         )
 
-    @property
-    def stages(self) -> tuple[GrowingDecentring]:
-        """The distortion."""
-        return (self.distortion,)
-
 
 @dataclass(frozen=True)
 class MetashapeFrame(MetashapeLens):
     """Metashape's frame camera: the lens distorts the plane z = 1; focal lengths in pixels."""
 
-    @property
-    def ideal(self) -> IntrinsicCamera:
-        """Pinhole, whose plane the lens distorts."""
-        return PERSPECTIVE
+    ideal: ClassVar[IntrinsicCamera] = PERSPECTIVE
 
 
 @dataclass(frozen=True)
 class MetashapeEquidistant(MetashapeLens):
     """Metashape's equidistant fisheye: the lens distorts the plane of r = t; pixels per radian."""
 
-    @property
-    def ideal(self) -> IntrinsicCamera:
-        """Fisheye whose plane the lens distorts."""
-        return EQUIDISTANT
+    ideal: ClassVar[IntrinsicCamera] = Equidistant(1, 1, 0, 0)
 
 
 @dataclass(frozen=True)
 class MetashapeEquisolid(MetashapeLens):
     """Metashape's equisolid fisheye: the lens distorts the plane of r = 2 sin t/2."""
 
-    @property
-    def ideal(self) -> IntrinsicCamera:
-        """Fisheye whose plane the lens distorts."""
-        return EQUISOLID
+    ideal: ClassVar[IntrinsicCamera] = Equisolid(1, 1, 0, 0)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from rayrelief.cameras.fisheye import IdealFisheye
-from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RisingFunction, first_failure
+from rayrelief.checks import Rule
 from rayrelief.conventions import BoolArray, FloatArray
 
 SMALLEST_K1 = 1e-9
+_K1 = Rule(
+    lambda k1: k1 >= SMALLEST_K1,
+    f"a number >= {SMALLEST_K1:g}: the angle increases with the radius",
+    "Change the signs of all coefficients if they come from Blender",
+)
 
 # Where the angle rises by less than this part of k1, pixels see as good as the same direction.
 FLATTEST = 1e-3
@@ -44,11 +51,7 @@ class PolynomialFisheye(IdealFisheye):
     k3: float = 0.0
     k4: float = 0.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expected = f"a number >= {SMALLEST_K1:g}: the angle increases with the radius"
-        remedy = "Change the signs of all coefficients if they come from Blender"
-        check_parameter(self, "k1", self.k1 >= SMALLEST_K1, expected, remedy)
+    rules: ClassVar[Mapping[str, Rule]] = {**IdealFisheye.rules, "k1": _K1}
 
     @cached_property
     def profile(self) -> RisingFunction:

@@ -17,7 +17,9 @@ MOST_STEPS = 10_000
 
 @dataclass(frozen=True)
 class Survey:
-    """Angles in degrees, from border to border of the image.
+    """What there is to see in an image.
+
+    Angles are in degrees, from border to border of the image.
 
     Attributes
     ----------

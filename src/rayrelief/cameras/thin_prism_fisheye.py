@@ -11,7 +11,7 @@ from functools import cached_property
 
 from rayrelief.cameras.distortion import LensDistortion
 from rayrelief.cameras.fisheye import Equidistant
-from rayrelief.cameras.lens import LensCamera
+from rayrelief.cameras.lens import LensCamera, RadialTangentialLens
 
 
 @dataclass(frozen=True)
@@ -25,26 +25,20 @@ class EquidistantLens(LensCamera, Equidistant):
 
 
 @dataclass(frozen=True)
-class ThinPrismFisheye(EquidistantLens):
+class ThinPrismFisheye(RadialTangentialLens, EquidistantLens):
     """COLMAP's THIN_PRISM_FISHEYE; focal lengths in pixels per radian.
 
-    Radial, tangential and thin prism terms add up.
+    Radial, tangential and thin prism terms add up, those of OpenCV first: k1, k2, p1, p2, k3. The
+    radius on the plane is the angle t.
 
     Attributes
     ----------
-    k1, k2, k3, k4
-        Coefficients of t^2, t^4, t^6 and t^8 in the radial factor 1 + ...
-    p1, p2
-        Tangential coefficients in OpenCV's order and sign.
+    k4
+        Coefficient of t^8 in the radial factor.
     s1, s2
         Thin prism coefficients of t^2 along x and along y; COLMAP's sx1 and sy1.
     """
 
-    k1: float = 0.0
-    k2: float = 0.0
-    p1: float = 0.0
-    p2: float = 0.0
-    k3: float = 0.0
     k4: float = 0.0
     s1: float = 0.0
     s2: float = 0.0

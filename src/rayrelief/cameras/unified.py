@@ -12,6 +12,7 @@ rise where cos t = -(1 - alpha) / alpha, at r^2 = 1 / (2 alpha - 1): the image w
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -19,12 +20,17 @@ from typing import ClassVar
 import numpy as np
 
 from rayrelief.cameras.distortion import LensDistortion
-from rayrelief.cameras.intrinsics import check_parameter
 from rayrelief.cameras.radial import RIM, RadialCamera, up_to
+from rayrelief.checks import Rule
 from rayrelief.conventions import FloatArray
 
 # At -1 the field of view shrinks to nothing.
 SMALLEST_XI = -0.999
+_XI = Rule(
+    lambda xi: xi >= SMALLEST_XI,
+    f"a number >= {SMALLEST_XI}: 0 for a pinhole, about 1 to 3 for fisheyes",
+    "Check the order of the parameters: in Kalibr's files xi comes first",
+)
 
 
 @dataclass(frozen=True)
@@ -48,13 +54,8 @@ class Unified(RadialCamera):
     p1: float = 0.0
     p2: float = 0.0
 
+    rules: ClassVar[Mapping[str, Rule]] = {"xi": _XI}
     iterative: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expected = f"a number >= {SMALLEST_XI}: 0 for a pinhole, about 1 to 3 for fisheyes"
-        remedy = "Check the order of the parameters: in Kalibr's files xi comes first"
-        check_parameter(self, "xi", self.xi >= SMALLEST_XI, expected, remedy)
 
     @cached_property
     def distortion(self) -> LensDistortion:

@@ -1,12 +1,12 @@
-"""The command line: one file per verb."""
+"""The command line: one file per verb, and what verbs share in options, runs and terminal."""
 
 from __future__ import annotations
 
 
 def main() -> None:
     """Run the command ``rayrelief``; heavy parts load only in the verb that needs them."""
-    from rayrelief.cli.signals import Handled
-    from rayrelief.cli.streams import open_closed_streams
+    from rayrelief.cli.terminal.signals import Handled
+    from rayrelief.cli.terminal.streams import open_closed_streams
 
     with Handled():
         open_closed_streams()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
 from typing import Annotated, Any
 
 import typer
@@ -15,10 +14,10 @@ from rayrelief.cli.demo import demo
 from rayrelief.cli.doctor import doctor
 from rayrelief.cli.evaluate import evaluate
 from rayrelief.cli.integrate import integrate
-from rayrelief.cli.options import Input
+from rayrelief.cli.options.groups import OptionGroup, Verb, spelled_out
+from rayrelief.cli.options.shared import Input, MapOptions
+from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.page import report
-from rayrelief.cli.surface_options import SurfaceOptions
-from rayrelief.cli.verbs import Verb, spelled_out
 from rayrelief.cli.video import video
 from rayrelief.cli.view import view
 
@@ -46,12 +45,14 @@ class Verbs(TyperGroup):
 
 def complete_verb(name: str) -> Any:
     """Verb with all options of input and method."""
-    from rayrelief.cli.mesh_options import MeshOptions
-    from rayrelief.cli.settings import parameters
+    from rayrelief.cli.options.mesh import MeshOptions
+    from rayrelief.cli.options.settings import parameters
 
     verb = VERBS_WITH_METHOD[name]
-    groups = (Input, SurfaceOptions, MeshOptions) if verb is integrate else (Input,)
-    options = [p for g in groups for p in signature(g, eval_str=True).parameters.values()]
+    groups: tuple[type[OptionGroup], ...] = (
+        (Input, SurfaceOptions, MeshOptions) if verb is integrate else (Input,)
+    )
+    options = [parameter for group in groups for parameter in group.parameters()]
     more = parameters(several=verb is evaluate)
     single = typer.Typer(**PLAIN)
     single.command(cls=Verb)(spelled_out(verb, [*options, *more]))
@@ -63,7 +64,7 @@ app.command(cls=Verb)(spelled_out(integrate, ()))
 app.command(cls=Verb)(demo)
 app.command(cls=Verb)(spelled_out(evaluate, ()))
 app.command(cls=Verb)(camera)
-app.command(cls=Verb)(doctor)
+app.command(cls=Verb)(spelled_out(doctor, MapOptions.parameters()))
 app.command(cls=Verb)(report)
 app.command(cls=Verb)(view)
 app.command(cls=Verb)(video)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors, quiet_libraries, say, show
+from rayrelief.cli.options import shared
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries, say, show
 
 if TYPE_CHECKING:
     from rayrelief.cameras.base import Camera
@@ -49,8 +49,8 @@ def camera(
     height: Annotated[
         int | None, typer.Option(min=1, help="Height of the image, where the file does not say.")
     ] = None,
-    which: options.Which = None,
-    k_order: options.KOrder = options.KOrderName.AUTO,
+    which: shared.Which = None,
+    k_order: shared.KOrder = shared.KOrderName.AUTO,
     crop: Annotated[
         str | None,
         typer.Option(metavar="LEFT,TOP,WIDTH,HEIGHT", help="Camera of this part of the image."),
@@ -67,7 +67,7 @@ def camera(
         TargetName | None,
         typer.Option(help="Format of --write; by default .json is rayrelief, .npy/.npz/.exr rays."),
     ] = None,
-    as_json: options.Json = False,
+    as_json: shared.Json = False,
 ) -> None:
     """Show what a calibration file holds; draw its rays; convert it to another format."""
     with plain_errors():
@@ -79,7 +79,7 @@ def camera(
             read_calibration,
         )
         from rayrelief.cameras.survey import survey
-        from rayrelief.cli.inputs import check_not_replaced
+        from rayrelief.cli.runs.inputs import check_not_replaced
 
         if to is not None and write is None:
             raise typer.BadParameter("--to says the format of --write FILE, which is not given")
@@ -88,7 +88,7 @@ def camera(
         target = None if write is None else _target(write, to)
         check_not_replaced([Path(path)], [each for each in (write, picture) if each is not None])
         request = Request(height, width, which, k_order.value)
-        options.check_words(path, which, k_order)
+        shared.check_words(path, which, k_order)
         if is_camera_text(path):
             if request.size is None:
                 raise typer.BadParameter("a camera in words needs --width and --height")
@@ -153,23 +153,20 @@ def _whole_numbers(text: str, separator: str, count: int, option: str) -> list[i
 
 def _target(path: Path, to: TargetName | None) -> TargetName:
     """Format of a file to be written; FileError where its name stands for another one."""
-    from rayrelief.cameras.calibration import unknown_suffix
     from rayrelief.cameras.calibration.array_file import READABLE
     from rayrelief.cameras.calibration.ray_map_file import WRITABLE
     from rayrelief.errors import FileError
+    from rayrelief.io.sources import check_suffix
 
     suffix = path.suffix.lower()
-    if to in (None, TargetName.RAYS) and suffix in WRITABLE:
-        return TargetName.RAYS
-    if to is None and suffix == ".json":
-        return TargetName.RAYRELIEF
     if to is None:
         remedy = "Rename the file, or name another format with --to"
-        raise unknown_suffix(path, (".json", *WRITABLE), remedy)
+        check_suffix(path, (".json", *WRITABLE), "a camera", remedy)
+        return TargetName.RAYS if suffix in WRITABLE else TargetName.RAYRELIEF
     if to is TargetName.RAYS:
         remedy = "Rename the file, which is to hold the ray of every pixel"
-        raise unknown_suffix(path, WRITABLE, remedy)
-    if suffix in READABLE:
+        check_suffix(path, WRITABLE, "a ray map", remedy)
+    elif suffix in READABLE:
         raise FileError(
             f"{path} has the suffix {path.suffix!r} of an array",
             expected=f"another one for --to {to.value}, which is text",
@@ -190,7 +187,7 @@ def _write(path: Path, camera: Camera, target: TargetName) -> None:
 def _as_json(camera: Camera, size: tuple[int, int] | None, seen: Survey | None) -> str:
     from dataclasses import asdict
 
-    from rayrelief.cli.report import plain, to_json
+    from rayrelief.cli.runs.report import plain, to_json
 
     content: dict[str, Any] = {"camera": plain(camera), "size": size}
     return to_json(content | ({} if seen is None else asdict(seen)))

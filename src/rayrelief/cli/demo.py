@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors
+from rayrelief.cli.options import shared
+from rayrelief.cli.terminal.console import plain_errors
 
 HEIGHT, WIDTH = 240, 320
 
 
 def demo(
-    out: options.Out = Path("demo"),
-    threads: options.Threads = None,
-    as_json: options.Json = False,
+    out: shared.Out = Path("demo"),
+    threads: shared.Threads = None,
+    as_json: shared.Json = False,
 ) -> None:
     """Integrate a built-in still life; depth, mesh, preview and report land in the folder OUT."""
     with plain_errors():
-        from rayrelief.cli.run import run_and_write
+        from rayrelief.cli.runs.run import run_and_write
         from rayrelief.methods.catalogue import default_method
         from rayrelief.synthetic.gallery import still_life
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayrelief.cli import options
-from rayrelief.cli.console import plain_errors, quiet_libraries
+from rayrelief.cli.options import shared
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries
 
 if TYPE_CHECKING:
     from rayrelief.datasets.check_up import CheckUp
@@ -17,25 +17,23 @@ if TYPE_CHECKING:
 def doctor(
     path: Annotated[Path, typer.Argument(help="A normal map, or a folder that holds one.")],
     *,
-    camera: options.CameraText = None,
-    fov: options.Fov = None,
-    focal: options.Focal = None,
-    sensor: options.Sensor = None,
-    mask: options.Mask = None,
-    which: options.Which = None,
-    k_order: options.KOrder = options.KOrderName.AUTO,
-    as_json: options.Json = False,
+    as_json: shared.Json = False,
+    **chosen: Any,
 ) -> None:
     """Find out the axes, encoding, background and camera of a normal map."""
     with plain_errors():
-        from rayrelief.cli.report import to_json
+        from rayrelief.cli.runs.report import to_json
         from rayrelief.datasets.check_up import check_up
 
-        text = options.Input(
-            camera=camera, fov=fov, focal=focal, sensor=sensor, which=which, k_order=k_order
-        ).camera_text()
+        told = shared.MapOptions.taken_from(chosen)
         with quiet_libraries():
-            found = check_up(path, camera=text, mask=mask, which=which, k_order=k_order.value)
+            found = check_up(
+                path,
+                camera=told.camera_text,
+                mask=told.mask,
+                which=told.which,
+                k_order=told.k_order.value,
+            )
         typer.echo(to_json(_as_json(found)) if as_json else as_text(found))
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rayrelief.cli import options
-from rayrelief.cli.console import EXIT_FAILED, plain_errors, say, show
-from rayrelief.cli.signals import Interruptible, exit_code
+from rayrelief.cli.options import shared
+from rayrelief.cli.terminal.console import EXIT_FAILED, plain_errors, say, show
+from rayrelief.cli.terminal.signals import Interruptible, exit_code
 from rayrelief.errors import FileError, RayreliefError
 
 if TYPE_CHECKING:
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 def evaluate(
     paths: Annotated[list[Path], typer.Argument(help="Folders that hold a depth_gt file.")],
     *,
-    no_memory_check: options.NoMemoryCheck = False,
-    threads: options.Threads = None,
-    as_json: options.Json = False,
+    no_memory_check: shared.NoMemoryCheck = False,
+    threads: shared.Threads = None,
+    as_json: shared.Json = False,
     **chosen: Any,
 ) -> None:
     """Integrate folders that have a ground truth, and print the errors as a table."""
     with plain_errors():
-        from rayrelief.cli.error_table import error_table
-        from rayrelief.cli.report import to_json
-        from rayrelief.cli.run import say_notes
-        from rayrelief.cli.settings import build_method
+        from rayrelief.cli.options.settings import build_method
+        from rayrelief.cli.runs.error_table import error_table
+        from rayrelief.cli.runs.report import to_json
+        from rayrelief.cli.runs.run import say_notes
 
-        source = options.Input.taken_from(chosen)
-        source.camera_text()  # wrong usage ends the command, a wrong folder only its own rows
+        source = shared.Input.taken_from(chosen)
         names, published = dict.fromkeys(chosen.pop("method")), chosen.pop("published")
         methods = {str(name): build_method(name, published, chosen) for name in names}
         rows: list[dict[str, Any]] = []
@@ -60,7 +59,7 @@ def evaluate(
             raise typer.Exit(EXIT_FAILED)
 
 
-def _scene_with_truth(source: options.Input, path: Path) -> Scene:
+def _scene_with_truth(source: shared.Input, path: Path) -> Scene:
     scene = source.scene(path)
     if scene.depth is None:
         raise FileError(
@@ -90,7 +89,7 @@ def _add_rows(
 def _evaluate_one(
     scene: Scene, method: Method, threads: int | None, memory_check: bool
 ) -> dict[str, Any]:
-    from rayrelief.cli.run import run, scene_errors
+    from rayrelief.cli.runs.run import run, scene_errors
 
     result = run(scene, method, threads, memory_check)
     errors = scene_errors(scene, result)

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from rayrelief.cli import console, options
-from rayrelief.cli.console import plain_errors
-from rayrelief.cli.surface_options import SurfaceOptions
+from rayrelief.cli.options import shared
+from rayrelief.cli.options.surface import SurfaceOptions
+from rayrelief.cli.terminal import console
+from rayrelief.cli.terminal.console import plain_errors
 
 DEPTH_FORMATS = ("npy", "npz", "exr", "png")
 MESH_FORMATS = ("ply", "obj", "glb", "stl")
@@ -25,7 +26,7 @@ def integrate(
             help="Normal maps, folders that hold one, or folders of such folders.",
         ),
     ],
-    out: options.Out,
+    out: shared.Out,
     *,
     depth_format: Annotated[
         str, typer.Option(help=f"Depth files: {', '.join(DEPTH_FORMATS)} (commas), or none.")
@@ -37,10 +38,10 @@ def integrate(
         bool,
         typer.Option("--dry-run", help="Tell pixels, memory and expected time; write nothing."),
     ] = False,
-    no_memory_check: options.NoMemoryCheck = False,
-    threads: options.Threads = None,
-    device: options.Device = options.DeviceChoice.CPU,
-    as_json: options.Json = False,
+    no_memory_check: shared.NoMemoryCheck = False,
+    threads: shared.Threads = None,
+    device: shared.Device = shared.DeviceChoice.CPU,
+    as_json: shared.Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Say nothing but warnings and errors.")
     ] = False,
@@ -82,22 +83,23 @@ def integrate(
     """
     with plain_errors(), console.quiet(quiet):
         from rayrelief.batch.plan import is_one_map
-        from rayrelief.cli.dry_run import dry_run as estimate
-        from rayrelief.cli.inputs import check_not_replaced
-        from rayrelief.cli.large import integrate_large, is_large
-        from rayrelief.cli.many import check_height_name, integrate_many, worker_count
-        from rayrelief.cli.mesh_options import MeshOptions
-        from rayrelief.cli.one_of_many import files_of
-        from rayrelief.cli.run import formats, result_files, run_and_write
-        from rayrelief.cli.settings import build_method
+        from rayrelief.cli.options.mesh import MeshOptions
+        from rayrelief.cli.options.settings import build_method
+        from rayrelief.cli.runs.dry_run import dry_run as estimate
+        from rayrelief.cli.runs.inputs import check_not_replaced
+        from rayrelief.cli.runs.large import integrate_large, is_large
+        from rayrelief.cli.runs.many import check_height_name, integrate_many, worker_count
+        from rayrelief.cli.runs.one_of_many import files_of
+        from rayrelief.cli.runs.places import formats, result_files
+        from rayrelief.cli.runs.run import run_and_write
 
         depth_formats = formats(depth_format, DEPTH_FORMATS, "--depth-format")
         mesh_formats = formats(mesh_format, MESH_FORMATS, "--mesh-format")
-        meshing = MeshOptions.taken_from(chosen, mesh_formats)
-        source = options.Input.taken_from(chosen)
+        meshing = MeshOptions.taken_from(chosen)
+        meshing.check_formats(mesh_formats)
+        source = shared.Input.taken_from(chosen)
         surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
-        source.camera_text()  # wrong usage ends the command, before any map is read
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         given: dict[str, Any]
         made: Any = {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
@@ -129,7 +131,7 @@ def integrate(
         results = result_files(out, scene.camera, depth_formats, mesh_formats)
         written = results if surface.height_file is None else [*results, surface.height_file]
         check_not_replaced(files_of(path, source, meshing, surface), written)
-        if dry_run and device is options.DeviceChoice.CUDA:
+        if dry_run and device is shared.DeviceChoice.CUDA:
             raise typer.BadParameter("--dry-run tells time and memory of --device cpu alone")
         if dry_run:
             estimate(scene, method, out, mesh_formats=mesh_formats, **how)

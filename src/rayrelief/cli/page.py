@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rayrelief.cli.console import plain_errors
+from rayrelief.cli.terminal.console import plain_errors
 
 
 def report(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rayrelief.cli.console import bar, plain_errors, show
+from rayrelief.cli.terminal.console import counting, plain_errors, show
 
 
 def video(
@@ -32,6 +32,6 @@ def video(
         check_video_suffix(out)
         film = Film(size=size, seconds=seconds, rate=rate, turn=turn, colour=colour)
         shown = read_finished(path)
-        with bar(f"filming {shown.name}", film.count) as advance:
+        with counting(f"filming {shown.name}", film.count) as advance:
             write_video(out, shown, film, advance=advance)
         show(f"written: {out}")

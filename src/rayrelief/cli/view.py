@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from rayrelief.cli import signals
-from rayrelief.cli.console import plain_errors, quiet_libraries, say, show
+from rayrelief.cli.terminal import signals
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries, say, show
 
 MEGABYTE = 1_000_000
 

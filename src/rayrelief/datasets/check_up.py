@@ -24,10 +24,8 @@ class CheckUp:
 
     Attributes
     ----------
-    source
-        The file that holds it.
-    size
-        (width, height).
+    source, size
+        The file that holds it, and its (width, height).
     encoding, mask_notes, camera_notes
         How it was decoded, what is inside, and which camera was found.
     axes
@@ -81,9 +79,9 @@ def check_up(
     return CheckUp(
         source=source,
         size=(width, height),
-        encoding=file.notes,
         mask_notes=mask_notes,
         camera_notes=notes,
+        encoding=file.notes,
         axes=axes,
         tilt=tilt,
         focal=focal,

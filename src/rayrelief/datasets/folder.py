@@ -43,11 +43,11 @@ def read_scene(
     path: str | os.PathLike[str],
     *,
     convention: str | None = None,
+    check_convention: bool = True,
     camera: Camera | str | os.PathLike[str] | None = None,
     mask: BoolArray | str | os.PathLike[str] | None = None,
     which: str | None = None,
     k_order: KOrder = "auto",
-    check_convention: bool = True,
 ) -> Scene:
     """Read a normal map with its camera and mask, in the OpenCV camera frame.
 
@@ -63,6 +63,8 @@ def read_scene(
         Axes of the normals: "opencv", "opengl", "dsine" or "directx", the name of what wrote them
         ("marigold", "moge" ...), three letters (see ``to_opencv``), or "auto" to find them out.
         Optional only for ``normal_map.*`` in a folder (the layout of DiLiGenT and BiNI, "opengl").
+    check_convention
+        Whether to refuse a map that speaks clearly against its convention.
     camera
         A camera, the path of a calibration file (see ``read_camera``), or a description:
         ``"fx,fy,cx,cy"``, ``"fov:60"``, ``"focal:3700"``, ``"focal:50mm/36mm"``,
@@ -75,8 +77,6 @@ def read_scene(
         Name or number of the camera in a calibration with several.
     k_order
         Order of a ``K.txt``, see ``read_camera``.
-    check_convention
-        Whether to refuse a map that speaks clearly against its convention.
 
     Returns
     -------

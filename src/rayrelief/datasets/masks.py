@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rayrelief.checks import as_array
+from rayrelief.checks import as_mask
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.io.masks import read_mask
@@ -38,7 +38,7 @@ def find_mask(
     elif isinstance(mask, str | os.PathLike):
         chosen, name, notes = read_mask(mask), str(mask), ()
     else:
-        chosen, name, notes = checked_mask(mask), "the mask", ()
+        chosen, name, notes = as_mask(mask).copy(), "the mask", ()
     check_size(name, chosen, file.normals)
     if not chosen.any():
         raise InputError(
@@ -67,18 +67,6 @@ def _mask_of(place: Path, file: NormalFile) -> tuple[BoolArray, str, tuple[str, 
     if colours:
         said += f", but {colours:,} with the colour of a background"
     return ~file.outside, "the mask", (*notes, f"mask: {said}")
-
-
-def checked_mask(mask: BoolArray) -> BoolArray:
-    """Return the mask argument if it is a boolean image; a number's meaning is not guessed."""
-    mask = as_array(mask, "the mask")
-    if mask.ndim != 2 or mask.dtype != np.bool_:
-        raise InputError(
-            f"a mask of the type {mask.dtype} and the shape {mask.shape}",
-            expected="booleans of the shape (H, W)",
-            remedy="Compare it with its threshold first, for example mask > 127",
-        )
-    return mask.copy()
 
 
 def check_size(name: str, array: BoolArray | FloatArray, like: BoolArray | FloatArray) -> None:

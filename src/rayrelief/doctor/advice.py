@@ -48,7 +48,7 @@ def settle_axes(
     check
         Whether to look at what was told.
     """
-    if convention.strip().lower() == AUTO:
+    if isinstance(convention, str) and convention.strip().lower() == AUTO:
         found = find_axes(vectors, mask, camera)
         if not found.decided:
             raise undecided(found, name)

@@ -141,10 +141,8 @@ class Outline:
 
     Attributes
     ----------
-    vectors
-        (N, 3), in the axes of the file.
-    out
-        (N, 2), the way out of the mask, as right and down.
+    vectors, out
+        (N, 3), in the axes of the file; (N, 2), the way out of the mask, as right and down.
     rim
         How many pixels were looked at, grazing or not.
     """

@@ -83,10 +83,8 @@ class EdgeBlock:
 
     Attributes
     ----------
-    direction
-        Index of the direction from a to b.
-    nodes
-        The nodes a.
+    direction, nodes
+        Index of the direction from a to b, and the nodes a.
     exists
         (n,): False where there is no b; the values at a then stand in for those at b.
     n_a, n_b, r_a, r_b

@@ -84,7 +84,7 @@ def interval_equations(
 
     The noise of the normals in radians is estimated unless given.
     """
-    planes = two_plane_equations(graph, normals, view, cost_factor="focal")
+    planes = two_plane_equations(graph, normals, view)
     graph, parallel = planes.graph, view.origins is not None
     offset, unknown, left_out = planes.offset, planes.unknown, planes.left_out
     del planes  # and its factors

@@ -14,7 +14,7 @@ from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
 from rayrelief.fusion.shift import fitted_shift, pixels_per_unit
 from rayrelief.graph import PixelGraph
-from rayrelief.methods.base import Callback, Iteration, Method, Solution
+from rayrelief.methods.base import Callback, Method, Solution, numbered_through
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.prior import DepthPrior, PriorFit
@@ -54,12 +54,7 @@ def solve_with_prior(
     callback: Callback | None = None,
 ) -> tuple[Solution, PriorFit]:
     """Solve a problem whose depth is known at some pixels, and say how these agree with it."""
-    history: list[Iteration] = []
-
-    def counted(iteration: Iteration) -> bool:
-        history.append(replace(iteration, number=len(history) + 1))
-        return callback is not None and bool(callback(history[-1]))
-
+    counted, history = numbered_through(callback)
     known = known_values(problem, prior).nodes.size
     stages = _stages(method, few=known < FEW * problem.graph.size)
     stages, depth = stages if prior.weight > 0 else (method,), None

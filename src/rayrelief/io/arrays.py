@@ -16,7 +16,7 @@ from rayrelief.io.hdf5 import read_hdf5
 from rayrelief.io.images import read_image
 from rayrelief.io.matlab import mat_names, read_mat
 from rayrelief.io.numpy_files import npz_names, read_npy, read_npz
-from rayrelief.io.sources import as_path
+from rayrelief.io.sources import as_path, check_suffix
 
 READERS: dict[str, Callable[[Path, Sequence[str]], npt.NDArray[Any]]] = {
     ".npy": lambda path, _: read_npy(path),
@@ -51,7 +51,7 @@ def read_array(path: str | os.PathLike[str], *, keys: Sequence[str] = ()) -> npt
         Booleans, integers, or real or complex floats; never Python objects.
     """
     path = as_path(path)
-    check_suffix(path)
+    check_suffix(path, READERS, "an array", "Save the array in one of these formats")
     array = READERS[path.suffix.lower()](path, keys)
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_):
         raise FileError(
@@ -66,13 +66,3 @@ def array_names(path: Path) -> tuple[str, ...]:
     """Names of the arrays in a .npz or .mat file; none for other formats."""
     names = {".npz": npz_names, ".mat": mat_names}.get(path.suffix.lower())
     return () if names is None else names(path)
-
-
-def check_suffix(path: Path) -> None:
-    """Raise FileError unless the suffix is one that can be read."""
-    if path.suffix.lower() not in READERS:
-        raise FileError(
-            f"{path} has the suffix {path.suffix!r}" if path.suffix else f"{path} has no suffix",
-            expected="one of " + ", ".join(READERS),
-            remedy="Save the array in one of these formats",
-        )

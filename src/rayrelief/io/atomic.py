@@ -104,6 +104,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise write_error(path, error) from error
 
 
+def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
+    """Write bytes, or a text in UTF-8, whole or not at all."""
+    data = content.encode() if isinstance(content, str) else content
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(data)
+
+
 def target_of(path: Path) -> Path:
     """Place that a file is written to; FileError where something else than a file would be lost.
 

@@ -14,12 +14,12 @@ from rayrelief.checks import as_array
 from rayrelief.conventions import DepthKind, FloatArray
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.arrays import read_array
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import atomic_write, write_whole
 from rayrelief.io.exr import read_attributes, write_exr
 from rayrelief.io.images import encode_png
 from rayrelief.io.numpy_files import npz_names, read_npz
 from rayrelief.io.png_chunks import add_text, read_text
-from rayrelief.io.sources import as_path, read_bytes
+from rayrelief.io.sources import as_path, check_suffix, read_bytes
 
 KINDS = ("z", "distance")
 EXR_CHANNELS = {"z": "Z", "distance": "distance"}
@@ -48,7 +48,7 @@ def write_depth(path: str | os.PathLike[str], depth: npt.ArrayLike, kind: DepthK
         raise InputError(f"a depth map of the shape {array.shape}", expected="the shape (H, W)")
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"the depth kind {kind!r}", expected="'z' or 'distance'")
-    check_suffix(path)
+    check_suffix(path, WRITERS, "a depth map")
     WRITERS[path.suffix.lower()](path, array, kind)
 
 
@@ -60,7 +60,7 @@ def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | No
     .npz files with an array ``depth_gt``, which is z-depth.
     """
     path = as_path(path)
-    check_suffix(path)
+    check_suffix(path, WRITERS, "a depth map")
     array = read_array(path, keys=("depth", "depth_gt", *EXR_CHANNELS.values()))
     if array.ndim != 2 or array.size == 0 or np.issubdtype(array.dtype, np.complexfloating):
         raise FileError(
@@ -92,16 +92,6 @@ def check_kind(path: Path, kind: object) -> DepthKind:
     if kind not in KINDS:
         raise FileError(f"{path} says that its depth is {kind!r}", expected="'z' or 'distance'")
     return cast(DepthKind, kind)
-
-
-def check_suffix(path: Path) -> None:
-    """Raise FileError unless the suffix is one that depth maps are stored with."""
-    if path.suffix.lower() not in WRITERS:
-        raise FileError(
-            f"{path} cannot store a depth map",
-            expected="one of the suffixes " + ", ".join(WRITERS),
-            remedy="Choose one of these formats; .npz keeps everything",
-        )
 
 
 def write_npy(path: Path, depth: FloatArray, kind: DepthKind) -> None:
@@ -142,8 +132,7 @@ def write_depth_png(path: Path, depth: FloatArray, kind: DepthKind) -> None:
         "Description": "depth = DepthOffset + DepthScale * value; 0 is outside",
     }
     data = add_text(encode_png(values), text)
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(data)
+    write_whole(path, data)
 
 
 def decode_png(path: Path, values: npt.NDArray[np.generic]) -> tuple[FloatArray, DepthKind]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.errors import FileError
 from rayrelief.io.sources import (
     READING_BYTES,
     check_room,
@@ -17,19 +16,13 @@ from rayrelief.io.sources import (
     choose_name,
     damaged,
 )
+from rayrelief.optional import library
 
 
 def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     """Array of an .h5 or .hdf5 file: the first of ``keys`` that it has, else its only one."""
     check_signature(path)
-    try:
-        import h5py
-    except ImportError as error:
-        raise FileError(
-            f"{path} is an HDF5 file, and h5py is not installed",
-            expected="the library that reads it",
-            remedy="Run: pip install 'rayrelief[hdf5]', or save the array as .npy",
-        ) from error
+    h5py = library("h5py", f"{path}, an HDF5 file,", "hdf5", otherwise="save the array as .npy")
     try:
         with h5py.File(path, "r") as file:
             arrays: dict[str, Any] = {}

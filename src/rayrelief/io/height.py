@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import FileError, InputError
-from rayrelief.io.atomic import atomic_write
+from rayrelief.errors import InputError
+from rayrelief.io.atomic import write_whole
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import encode_png
 from rayrelief.io.png_chunks import add_text
+from rayrelief.io.sources import as_path, check_suffix
 
 SUFFIXES = (".png", ".exr")
 PNG_TOP = 65535
@@ -21,12 +22,8 @@ PNG_TOP = 65535
 
 def check_height_suffix(path: Path) -> None:
     """Raise FileError unless the suffix is one that height maps are stored with."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise FileError(
-            f"{path} cannot store a height map",
-            expected=f"the suffix {' or '.join(SUFFIXES)}",
-            remedy="Choose .exr to keep the unit of the height, .png for other programs",
-        )
+    remedy = "Choose .exr to keep the unit of the height, .png for other programs"
+    check_suffix(path, SUFFIXES, "a height map", remedy)
 
 
 def write_height(path: str | os.PathLike[str], height: npt.ArrayLike) -> None:
@@ -36,7 +33,7 @@ def write_height(path: str | os.PathLike[str], height: npt.ArrayLike) -> None:
     white, with the scale and the offset in height = HeightOffset + HeightScale * value as text;
     .exr has float32 in the unit of the height, channel ``Y``.
     """
-    path, array = Path(path), np.asarray(height, dtype=np.float64)
+    path, array = as_path(path), np.asarray(height, dtype=np.float64)
     check_height_suffix(path)
     if array.ndim != 2 or not np.isfinite(array).any():
         raise InputError(
@@ -48,8 +45,7 @@ def write_height(path: str | os.PathLike[str], height: npt.ArrayLike) -> None:
         write_exr(path, {"Y": array})
         return
     data = _png(array)
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(data)
+    write_whole(path, data)
 
 
 def _png(height: FloatArray) -> bytes:

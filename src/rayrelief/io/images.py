@@ -14,12 +14,14 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError, InputError
 from rayrelief.io import png_chunks, tiff_tags
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 from rayrelief.io.sources import (
     FORMATS,
     READING_BYTES,
+    as_path,
     check_room,
     check_signature,
+    check_suffix,
     damaged,
     read_bytes,
 )
@@ -133,11 +135,8 @@ def encode_png(image: npt.NDArray[Any]) -> bytes:
 
 def write_png(path: str | os.PathLike[str], image: npt.NDArray[Any]) -> None:
     """Write an 8- or 16-bit image (H, W), (H, W, 3) or (H, W, 4), RGB order, as a PNG file."""
-    if Path(path).suffix.lower() != ".png":
-        raise FileError(f"{path} cannot store a PNG image", expected="the suffix .png")
-    data = encode_png(image)
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(data)
+    check_suffix(as_path(path), (".png",), "a PNG image")
+    write_whole(path, encode_png(image))
 
 
 def swap_red_and_blue(image: npt.NDArray[Any]) -> npt.NDArray[Any]:

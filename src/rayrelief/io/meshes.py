@@ -12,14 +12,15 @@ import numpy as np
 
 from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.errors import FileError, InputError
-from rayrelief.io.atomic import atomic_write
-from rayrelief.io.sources import as_path
+from rayrelief.io.atomic import atomic_write, write_whole
+from rayrelief.io.sources import as_path, check_suffix
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import Faces
 from rayrelief.mesh.quads import quads_of
 from rayrelief.mesh.seams import without_seam
 from rayrelief.mesh.texture import Texture
 from rayrelief.mesh.units import METRES
+from rayrelief.optional import library
 
 SUFFIXES = (".ply", ".obj", ".glb", ".stl")
 NEED_FACES = (".glb", ".stl")
@@ -65,8 +66,7 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh, *, quads: bool = False)
     if suffix == ".glb" and mesh.unit is not None:
         mesh = mesh.scaled(METRES[mesh.unit], "m")
     data = to_trimesh(mesh, frame).export(file_type=suffix[1:])
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(data)
+    write_whole(path, data)
 
 
 def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
@@ -77,12 +77,7 @@ def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
             expected="a rayrelief.Mesh",
             remedy="Write that of a result: write_mesh(path, result.mesh())",
         )
-    if suffix not in SUFFIXES:
-        raise FileError(
-            f"{path} cannot store a mesh",
-            expected="one of the suffixes " + ", ".join(SUFFIXES),
-            remedy="Choose one of these formats",
-        )
+    check_suffix(path, SUFFIXES, "a mesh")
     if len(mesh.vertices) == 0:
         raise InputError(
             "the mesh has no vertices",
@@ -123,16 +118,9 @@ def _visual(texture: Texture) -> Any:
     from trimesh.visual import TextureVisuals
     from trimesh.visual.material import PBRMaterial
 
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "a picture in a .glb file needs the package Pillow, which is not installed",
-            expected="rayrelief with its extra mesh",
-            remedy='Install it: python -m pip install "pillow>=10", or write .ply',
-        ) from error
+    picture = library("PIL.Image", "a picture in a .glb file", "mesh", otherwise="write .ply")
     material = PBRMaterial(
-        baseColorTexture=Image.fromarray(texture.picture), metallicFactor=0.0, roughnessFactor=1.0
+        baseColorTexture=picture.fromarray(texture.picture), metallicFactor=0.0, roughnessFactor=1.0
     )
     places = np.stack((texture.places[:, 0], 1 - texture.places[:, 1]), axis=1)  # counted upwards
     return TextureVisuals(uv=places, material=material)

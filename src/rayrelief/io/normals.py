@@ -127,7 +127,7 @@ def check_colour(path: Path, vectors: npt.NDArray[Any]) -> None:
     """Raise FileError for a grey image that is stored as RGB."""
     if all(np.array_equal(vectors[..., 0], vectors[..., k]) for k in range(1, vectors.shape[2])):
         raise FileError(
-            f"{path} is grey: its three channels are equal",
+            f"{path} is grey: its {vectors.shape[2]} channels are equal",
             expected="a normal map with three components",
             remedy="Check that this is not a depth, height or mask image",
         )

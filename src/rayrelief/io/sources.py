@@ -136,6 +136,18 @@ def empty(path: Path, expected: str) -> FileError:
     return FileError(f"{path} is empty", expected=expected, remedy="Write or download it again")
 
 
+def check_suffix(
+    path: Path, known: Iterable[str], content: str, remedy: str = "Choose one of these formats"
+) -> None:
+    """Raise FileError unless a file has one of the suffixes that are known for its content."""
+    if path.suffix.lower() not in known:
+        raise FileError(
+            f"{path} has the suffix {path.suffix!r}" if path.suffix else f"{path} has no suffix",
+            expected=f"one of {', '.join(known)} for {content}",
+            remedy=remedy,
+        )
+
+
 def check_signature(path: Path) -> None:
     """Raise FileError unless a file begins as its suffix promises."""
     head = read_bytes(path, 32)

@@ -9,11 +9,11 @@ import numpy as np
 
 from rayrelief.checks import require
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
 from rayrelief.mesh.base import Faces, Mesh
 from rayrelief.mesh.borders import border, is_closed, is_oriented
 from rayrelief.mesh.distance import farthest
 from rayrelief.mesh.normals import vertex_normals
+from rayrelief.optional import library
 
 PARTS = (0.25, 0.5, 0.75, 0.9)  # of the faces that are left: each is tried until it is too few
 FEWEST = 4
@@ -27,7 +27,7 @@ def simplify(mesh: Mesh, max_error: float) -> Mesh:
         "a length above 0",
         "Leave out the simplification",
     )
-    collapse = _library()
+    collapse = library_of_faces().simplify
     # A border is made of corners: the library would round them off.
     open_border = len(border(mesh.faces, len(mesh.vertices))) > 0
     check = is_oriented if open_border else is_closed
@@ -73,13 +73,6 @@ def _nearest(old: FloatArray, new: FloatArray) -> Any:
     return KDTree(old).query(new)[1]
 
 
-def _library() -> Any:
-    try:
-        from fast_simplification import simplify as collapse
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "fewer faces need the package fast-simplification, which is not installed",
-            expected="rayrelief with its extra mesh",
-            remedy='Install it: python -m pip install "fast-simplification>=0.2"',
-        ) from error
-    return collapse
+def library_of_faces() -> Any:
+    """The optional package that merges faces, or an InputError."""
+    return library("fast_simplification", "a mesh with fewer faces", "mesh")

@@ -16,7 +16,7 @@ from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import STEPS, Connectivity, PixelGraph
 from rayrelief.laws.sparse_jumps import SparseJumps
-from rayrelief.methods.base import Callback, Iteration, Solution
+from rayrelief.methods.base import Callback, Solution, numbered_through
 from rayrelief.methods.reweighted import Reweighted, iterate
 from rayrelief.problem import Problem
 
@@ -40,7 +40,7 @@ class AuxiliaryEdges(Reweighted):
     ----------
     smallest_jump
         Size of the smallest jump that the last round keeps, in pixels on the surface.
-    rounds
+    filters
         How often jumps are filtered; each round halves the threshold of the one before, and takes
         an equal share of the iterations.
     """
@@ -48,11 +48,11 @@ class AuxiliaryEdges(Reweighted):
     connectivity: Connectivity = 8
     max_iterations: int = 80
     smallest_jump: float = 0.125
-    rounds: int = 4
+    filters: int = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, smallest_jump=_JUMP, rounds=_COUNT)
+        check_settings(self, smallest_jump=_JUMP, filters=_COUNT)
 
     @property
     def law(self) -> SparseJumps:
@@ -67,13 +67,8 @@ class AuxiliaryEdges(Reweighted):
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
         """Run all rounds, each from the surface of the one before."""
-        history: list[Iteration] = []
+        counted, history = numbered_through(callback)
         notes: list[str] = []
-
-        def counted(iteration: Iteration) -> bool:
-            history.append(replace(iteration, number=len(history) + 1))
-            return callback is not None and bool(callback(history[-1]))
-
         for law, iterations in self._schedule():
             solution = iterate(
                 problem,
@@ -97,7 +92,7 @@ class AuxiliaryEdges(Reweighted):
 
     def _schedule(self) -> Iterator[tuple[SparseJumps, int]]:
         """Filter and number of iterations of each round; with few iterations the last ones."""
-        rounds = min(self.rounds, self.max_iterations)
+        rounds = min(self.filters, self.max_iterations)
         shares = np.diff(np.arange(rounds + 1) * self.max_iterations // rounds)
         for later, iterations in zip(reversed(range(rounds)), shares.tolist(), strict=True):
             yield SparseJumps(self.smallest_jump * 2.0**later), iterations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
@@ -57,6 +57,17 @@ class Support(IntEnum):
 
 
 Callback = Callable[[Iteration], bool | None]
+
+
+def numbered_through(callback: Callback | None) -> tuple[Callback, list[Iteration]]:
+    """Callback for runs one after the other, and the list to which it adds their iterations."""
+    history: list[Iteration] = []
+
+    def add(iteration: Iteration) -> bool:
+        history.append(replace(iteration, number=len(history) + 1))
+        return callback is not None and bool(callback(history[-1]))
+
+    return add, history
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,4 @@
-"""Methods as recipes: dataclasses with settings, equations and a law of weights.
-
-In the paper's symbols sharpness is k, activation_slope q, activation_threshold rho, midpoint
-lambda_m, outlier_threshold eps_out.
-"""
+"""Methods as recipes: dataclasses with settings, equations and a law of weights."""
 
 from __future__ import annotations
 
@@ -48,7 +44,7 @@ class BilaterallyWeighted(Reweighted):
     Attributes
     ----------
     sharpness
-        k of the bilateral weights: the larger, the more readily an edge becomes a discontinuity.
+        How readily an edge becomes a discontinuity: the larger, the more so (the paper's k).
     """
 
     sharpness: float = 2.0
@@ -71,15 +67,16 @@ class TwoPlanes(Reweighted):
     Attributes
     ----------
     midpoint
-        lambda_m: where between two pixels their planes meet, from 0 to 1 (in the library also a
-        rule, AdaptiveMidpoint).
+        Where between two pixels their planes meet, from 0 to 1 (in the library also a rule,
+        AdaptiveMidpoint); the paper's lambda_m.
     outlier_threshold
-        eps_out: an edge whose depths would differ by more than this fraction, such as 0.1, takes
-        the best of several midpoints; off unless given. Central cameras only.
+        An edge whose depths would differ by more than this fraction, such as 0.1, takes the best
+        of several midpoints (the paper's eps_out); off unless given. Central cameras only.
     outlier_samples
         How many midpoints are tried for an outlier.
     cost_factor
-        gamma in the cost: in full, or only its cosine or its focal length.
+        What weighs an equation in the cost: the paper's gamma in full, or only its cosine or its
+        focal length.
     """
 
     midpoint: float | AdaptiveMidpoint = 0.5
@@ -125,13 +122,13 @@ class RayPlane(BilaterallyWeighted, TwoPlanes):
     Attributes
     ----------
     jumps
-        Compute discontinuities (alpha and beta).
+        Compute discontinuities (the paper's alpha and beta).
     activation_slope
-        q of the activation: how abruptly an edge becomes a discontinuity.
+        How abruptly an edge becomes a discontinuity (the paper's q).
     activation_threshold
-        rho of the activation: edges with a smaller weight count as discontinuities.
+        Edges with a smaller weight count as discontinuities (the paper's rho).
     weight_constant
-        gamma in the weights: this constant times n . ray; the full gamma unless given.
+        Replaces the focal length in the paper's gamma, in the weights alone; off unless given.
     """
 
     jumps: bool = True

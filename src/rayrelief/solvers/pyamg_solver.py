@@ -13,6 +13,7 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.operators import Operator
+from rayrelief.optional import library
 from rayrelief.solvers.anchoring import balance, settle
 from rayrelief.solvers.base import Iterative, LinearSolution
 from rayrelief.solvers.kernels import residual_limits
@@ -47,13 +48,7 @@ class PyAMG(Iterative):
 
     def prepare(self, operator: Operator) -> _PreparedPyAMG:
         """Build a hierarchy for each part."""
-        try:
-            import pyamg
-        except ModuleNotFoundError as error:
-            raise InputError(
-                "the solver PyAMG needs the package pyamg, which is not installed",
-                remedy='Install it: python -m pip install "pyamg>=5.2"',
-            ) from error
+        pyamg = library("pyamg", "the solver PyAMG", "compare")
         parts = Parts.of(operator)
         whole = csr_matrix(parts.operator)
         matrices = [

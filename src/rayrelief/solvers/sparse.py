@@ -71,6 +71,8 @@ class Parts:
 class Grounded:
     """An operator with the first node of each floating part at its start: positive definite.
 
+    The nodes that are left are those of a system that every direct solver takes.
+
     Attributes
     ----------
     parts

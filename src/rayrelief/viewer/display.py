@@ -12,7 +12,7 @@ from rayrelief.mesh import Mesh
 from rayrelief.mesh.cleaning import shreds, specks, used_vertices
 from rayrelief.mesh.normals import vertex_normals
 from rayrelief.meshing import CUT, LONGEST, MIN_PART
-from rayrelief.shading import Image, paint_normals
+from rayrelief.shading import CLAY, Image, paint_normals
 from rayrelief.surface import grid_faces
 from rayrelief.viewer.colours import (
     depth_scale,
@@ -25,7 +25,6 @@ from rayrelief.viewer.sheet import ColourScale, colour_table
 from rayrelief.viewer.window import Window
 
 LONGEST_SIDE = 600  # samples: 700,000 triangles are drawn fluently by any graphics chip
-CLAY = (236, 224, 208)
 FLOATING = (214, 40, 40)
 STRIPES = 40  # across the longer side of the image
 

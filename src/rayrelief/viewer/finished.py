@@ -31,10 +31,8 @@ class Finished:
 
     Attributes
     ----------
-    name
-        That of its folder.
-    folder
-        Where its files are.
+    name, folder
+        Name of the folder, and where it is.
     depth
         (H, W), NaN outside.
     camera
@@ -87,14 +85,14 @@ def read_finished(path: str | os.PathLike[str]) -> Finished:
 
 def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
     """First of these files that a folder has."""
-    found = next((folder / name for name in names if (folder / name).is_file()), None)
-    if found is None:
-        raise FileError(
-            f"{folder} is not a folder with a result: it has no {names[0]}",
-            expected="a folder that rayrelief integrate has written, with " + " or ".join(names),
-            remedy="Run rayrelief integrate first, and give the folder of its -o",
-        )
-    return found
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise FileError(
+        f"{folder} is not a folder with a result: it has no {names[0]}",
+        expected="a folder that rayrelief integrate has written, with " + " or ".join(names),
+        remedy="Run rayrelief integrate first, and give the folder of its -o",
+    )
 
 
 def _report(path: Path) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.survey import off_axis, ray_grid
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.io.images import write_png
 from rayrelief.shading import PAPER, Image
 from rayrelief.viewer.sheet import INK, ColourScale, Panel, colour_table, in_rows
@@ -60,7 +60,7 @@ def angle_panel(unit: FloatArray) -> Panel:
 
 def direction_panel(unit: FloatArray) -> Panel:
     """Unit rays (H, W, 3) as colours, as normal maps are painted."""
-    colours = np.nan_to_num(unit * (0.5, -0.5, 0.5) + 0.5)
+    colours = np.nan_to_num(0.5 * from_opencv(unit, "RUF") + 0.5)
     picture = (colours * 255 + 0.5).astype(np.uint8)
     picture[np.isnan(unit[..., 0])] = PAPER
     return Panel("direction: right red, up green, forward blue", picture)

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from rayrelief.conventions import from_opencv
-from rayrelief.errors import FileError, InputError
-from rayrelief.io.atomic import atomic_write
+from rayrelief.errors import FileError
+from rayrelief.io.atomic import write_whole
 from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.sources import read_bytes
+from rayrelief.optional import library
 
 REPORT = "report.json"
 PREVIEW = "preview.png"
@@ -126,19 +127,12 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
     # Inside a script element nothing else ends it.
     data = json.dumps(entries, allow_nan=False).replace("</", "<\\/")
     template = files("rayrelief.viewer").joinpath("report_page.html").read_text(encoding="utf-8")
-    with atomic_write(path) as temporary:
-        temporary.write_text(template.replace("DATA", data, 1), encoding="utf-8")
+    write_whole(path, template.replace("DATA", data, 1))
 
 
 def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
-    try:
-        from fast_simplification import simplify
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"a mesh of {len(faces):,} faces, for a page with {count:,}",
-            expected="fewer faces, or the package fast-simplification",
-            remedy='Install it: python -m pip install "fast-simplification>=0.2"',
-        ) from error
+    purpose = f"a page with a mesh of {len(faces):,} faces"
+    simplify = library("fast_simplification", purpose, "mesh").simplify
     fewer: tuple[Any, Any] = simplify(vertices, faces.astype(np.int32), target_count=count)
     return fewer
 

@@ -15,8 +15,9 @@ from rayrelief.checks import Rule
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
-from rayrelief.io.sources import as_path
+from rayrelief.io.sources import as_path, check_suffix
 from rayrelief.meshing import CUT
+from rayrelief.optional import library
 from rayrelief.shading import PAPER, Image
 from rayrelief.viewer.display import colourings
 from rayrelief.viewer.finished import Finished
@@ -39,10 +40,8 @@ class Film:
 
     Attributes
     ----------
-    size
-        Pixels of either side.
-    seconds, rate
-        Its length, and frames per second.
+    size, seconds, rate
+        Pixels of either side, its length, and frames per second.
     turn
         Degrees that the surface turns to either side; 180 for all the way around.
     colour
@@ -110,17 +109,12 @@ def write_video(
 
 def check_video_suffix(path: Path) -> None:
     """Raise FileError unless the suffix is one that films are stored with."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise FileError(
-            f"{path} cannot store a film",
-            expected="one of the suffixes " + ", ".join(SUFFIXES),
-            remedy="Choose one of these formats",
-        )
+    check_suffix(path, SUFFIXES, "a film")
 
 
 def render_frames(shown: Finished, film: Film) -> Iterator[Image]:
     """Frames (size, size, 3), RGB, one after the other."""
-    pyvista = _library("pyvista", "a film", "pyvista>=0.45")
+    pyvista = library("pyvista", "a film", "video")
     known = colourings(shown)
     if film.colour not in known:
         raise InputError(
@@ -190,22 +184,9 @@ def _write_mp4(path: Path, frames: Iterator[Image], film: Film) -> None:
 
 
 def _write_gif(path: Path, frames: Iterator[Image], film: Film) -> None:
-    pillow = _library("PIL.Image", "a .gif film", "pillow>=10")
+    pillow = library("PIL.Image", "a .gif film", "video")
     pictures = (pillow.fromarray(frame).quantize(128) for frame in frames)
     first = next(pictures)
     first.save(
         path, save_all=True, append_images=pictures, duration=round(1000 / film.rate), loop=0
     )
-
-
-def _library(name: str, purpose: str, requirement: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{purpose} needs the package {name.partition('.')[0]}, which is not installed",
-            expected="rayrelief with its extra video",
-            remedy=f'Install it: python -m pip install "{requirement}"',
-        ) from error

@@ -12,23 +12,16 @@ import numpy.typing as npt
 
 from rayrelief.backends.cuda.machine import Array, source
 from rayrelief.errors import InputError
+from rayrelief.optional import library
 
 
 @cache
 def cupy() -> Any:
     """CuPy with a GPU to use, or an InputError."""
-    install = "Install the extra: pip install 'rayrelief[gpu]', or use device='cpu' (--device cpu)"
+    arrays = library("cupy", "a GPU", "gpu", otherwise="use device='cpu' (--device cpu)")
     try:
-        import cupy
-    except ImportError as error:
-        raise InputError(
-            "CuPy, which drives the GPU, is not installed",
-            expected="CuPy for the CUDA of this machine's driver",
-            remedy=install,
-        ) from error
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
+        count = arrays.cuda.runtime.getDeviceCount()
+    except arrays.cuda.runtime.CUDARuntimeError as error:
         raise InputError(
             f"no GPU can be used ({error})",
             expected="an NVIDIA GPU and its driver",
@@ -40,7 +33,7 @@ def cupy() -> Any:
             expected="an NVIDIA GPU and its driver",
             remedy="Use device='cpu' (--device cpu)",
         )
-    return cupy
+    return arrays
 
 
 def is_available() -> bool:

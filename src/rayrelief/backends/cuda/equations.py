@@ -22,10 +22,8 @@ class Segments:
 
     Attributes
     ----------
-    order
-        (N,) flat index of each pixel.
-    start
-        (S + 1,) first pixel of each segment in that order, and N.
+    order, start
+        (N,) flat index of each pixel; (S + 1,) first pixel of each segment in that order, and N.
     component
         (S,) component of each segment.
     first

@@ -37,7 +37,7 @@ from rayrelief.cameras.intrinsics import (
     outside_note,
 )
 from rayrelief.errors import FileError, InputError
-from rayrelief.io.sources import as_path
+from rayrelief.io.sources import as_path, check_suffix
 
 __all__ = [
     "READERS",
@@ -207,23 +207,10 @@ def write_camera(
     height, width
         Size of the ray map; not needed for a camera with a resolution.
     """
-    suffix = as_path(path).suffix.lower()
-    if suffix == ".json":
+    path = as_path(path)
+    known, remedy = (".json", *ray_map_file.WRITABLE), "Save the camera in one of these formats"
+    check_suffix(path, known, "a camera", remedy)
+    if path.suffix.lower() == ".json":
         camera_json.write(path, camera)
-    elif suffix in ray_map_file.WRITABLE:
-        ray_map_file.write(path, camera, height, width)
     else:
-        raise unknown_suffix(Path(path), (".json", *ray_map_file.WRITABLE))
-
-
-def unknown_suffix(
-    path: Path,
-    known: tuple[str, ...],
-    remedy: str = "Rename the file, or save the camera in one of these formats",
-) -> FileError:
-    """Error for a file whose suffix is not that of a camera format."""
-    return FileError(
-        f"{path} has the suffix {path.suffix!r}" if path.suffix else f"{path} has no suffix",
-        expected="one of " + ", ".join(known),
-        remedy=remedy,
-    )
+        ray_map_file.write(path, camera, height, width)

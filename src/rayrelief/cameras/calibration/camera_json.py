@@ -33,7 +33,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.polynomial_fisheye import PolynomialFisheye
 from rayrelief.cameras.thin_prism_fisheye import RadTanThinPrismFisheye, ThinPrismFisheye
 from rayrelief.cameras.unified import Unified
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 
 FORMAT = "camera.json of this library"
 SIGN = "rayrelief-camera"
@@ -110,5 +110,4 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
         parameters["size"] = [int(side) for side in size]
     content = {"format": SIGN, "version": VERSION, "model": model, "parameters": parameters}
     text = json.dumps(content, indent=2) + "\n"
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_whole(path, text)

@@ -73,31 +73,35 @@ class Model:
         return texts if self.camera(texts, size) == camera else None
 
 
-ARIA = "k0 k1 k2 k3 k4 k5 p0 p1 s0 s1 s2 s3"
-# By their numbers. Of several models of one kind the first that expresses a camera is written.
-TABLE: tuple[tuple[str, type[IntrinsicCamera], str], ...] = (
-    ("SIMPLE_PINHOLE", Pinhole, "f cx cy"),
-    ("PINHOLE", Pinhole, "fx fy cx cy"),
-    ("SIMPLE_RADIAL", BrownConrady, "f cx cy k1"),
-    ("RADIAL", BrownConrady, "f cx cy k1 k2"),
-    ("OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2"),
-    ("OPENCV_FISHEYE", KannalaBrandt, "fx fy cx cy k1 k2 k3 k4"),
-    ("FULL_OPENCV", BrownConrady, "fx fy cx cy k1 k2 p1 p2 k3 k4 k5 k6"),
-    ("FOV", FieldOfView, "fx fy cx cy omega"),
-    ("SIMPLE_RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1"),
-    ("RADIAL_FISHEYE", KannalaBrandt, "f cx cy k1 k2"),
-    ("THIN_PRISM_FISHEYE", ThinPrismFisheye, "fx fy cx cy k1 k2 p1 p2 k3 k4 s1 s2"),
-    ("RAD_TAN_THIN_PRISM_FISHEYE", RadTanThinPrismFisheye, f"fx fy cx cy {ARIA}"),
-    ("SIMPLE_DIVISION", Division, "f cx cy k"),
-    ("DIVISION", Division, "fx fy cx cy k"),
-    ("SIMPLE_FISHEYE", Equidistant, "f cx cy"),
-    ("FISHEYE", Equidistant, "fx fy cx cy"),
-    ("EUCM", ExtendedUnified, "fx fy cx cy alpha beta"),
-    ("EQUIRECTANGULAR", Equirectangular, "width height"),
-)
+# Numbers, names and parameters of the models that each camera has.
+TABLE: dict[type[IntrinsicCamera], dict[int, str]] = {
+    Pinhole: {0: "SIMPLE_PINHOLE f cx cy", 1: "PINHOLE fx fy cx cy"},
+    BrownConrady: {
+        2: "SIMPLE_RADIAL f cx cy k1",
+        3: "RADIAL f cx cy k1 k2",
+        4: "OPENCV fx fy cx cy k1 k2 p1 p2",
+        6: "FULL_OPENCV fx fy cx cy k1 k2 p1 p2 k3 k4 k5 k6",
+    },
+    KannalaBrandt: {
+        5: "OPENCV_FISHEYE fx fy cx cy k1 k2 k3 k4",
+        8: "SIMPLE_RADIAL_FISHEYE f cx cy k1",
+        9: "RADIAL_FISHEYE f cx cy k1 k2",
+    },
+    FieldOfView: {7: "FOV fx fy cx cy omega"},
+    ThinPrismFisheye: {10: "THIN_PRISM_FISHEYE fx fy cx cy k1 k2 p1 p2 k3 k4 s1 s2"},
+    RadTanThinPrismFisheye: {
+        11: "RAD_TAN_THIN_PRISM_FISHEYE fx fy cx cy k0 k1 k2 k3 k4 k5 p0 p1 s0 s1 s2 s3"
+    },
+    Division: {12: "SIMPLE_DIVISION f cx cy k", 13: "DIVISION fx fy cx cy k"},
+    Equidistant: {14: "SIMPLE_FISHEYE f cx cy", 15: "FISHEYE fx fy cx cy"},
+    ExtendedUnified: {16: "EUCM fx fy cx cy alpha beta"},
+    Equirectangular: {17: "EQUIRECTANGULAR width height"},
+}
+# Of several models of one kind the first that expresses a camera is written.
 MODELS = tuple(
-    Model(number, name, kind, tuple(parameters.split()))
-    for number, (name, kind, parameters) in enumerate(TABLE)
+    Model(number, text.split()[0], kind, tuple(text.split()[1:]))
+    for kind, texts in TABLE.items()
+    for number, text in texts.items()
 )
 BY_NAME: Mapping[str, Model] = {model.name: model for model in MODELS}
 BY_NUMBER: Mapping[int, Model] = {model.number: model for model in MODELS}

@@ -14,7 +14,7 @@ from rayrelief.cameras.calibration.reading import Candidate, Reading, Request, c
 from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.errors import FileError
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 
 FORMAT = "COLMAP cameras.txt"
 
@@ -58,8 +58,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
     if line is None:
         because, expected = obstacle(camera)
         raise does_not_fit(path, camera, expected, because)
-    with atomic_write(path) as temporary:
-        temporary.write_text(HEAD + line, encoding="utf-8")
+    write_whole(path, HEAD + line)
 
 
 def _line(camera: IntrinsicCamera) -> str | None:

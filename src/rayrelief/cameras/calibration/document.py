@@ -32,10 +32,8 @@ class Document:
 
     Attributes
     ----------
-    path
-        Where it lies.
-    syntax
-        "json", "yaml", "xml", "text", or "binary" for what is none of them.
+    path, syntax
+        Where it lies, and "json", "yaml", "xml", "text", or "binary" for what is none of them.
     content
         Parsed JSON or YAML, the root element of XML, the text itself, or the bytes.
     text

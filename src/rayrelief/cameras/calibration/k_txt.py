@@ -24,7 +24,7 @@ from rayrelief.cameras.calibration.writing import does_not_fit
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 
 FORMAT = "3x3 camera matrix"
 
@@ -78,8 +78,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
         raise does_not_fit(path, camera, expected)
     rows = ((camera.fx, camera.skew, camera.cx), (0.0, camera.fy, camera.cy), (0.0, 0.0, 1.0))
     text = "\n".join(" ".join(repr(float(number)) for number in row) for row in rows)
-    with atomic_write(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_whole(path, text + "\n")
 
 
 def choose_order(

@@ -22,11 +22,24 @@ from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.unified import Unified
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 
 FORMAT = "Kalibr camchain"
 
 NAME = re.compile(r"cam\d+")
+# The distortions that Kalibr calibrates with each model, and the cameras that they make.
+CAMERAS: dict[str, dict[str, type[IntrinsicCamera]]] = {
+    "pinhole": {
+        "none": Pinhole,
+        "radtan": BrownConrady,
+        "equidistant": KannalaBrandt,
+        "fov": FieldOfView,
+    },
+    "omni": {"none": Unified, "radtan": Unified},
+    "eucm": {"none": ExtendedUnified},
+    "ds": {"none": DoubleSphere},
+}
+KINDS = {(model, name): kind for model, kinds in CAMERAS.items() for name, kind in kinds.items()}
 PINHOLE = ("fx", "fy", "cx", "cy")
 # What the numbers of `intrinsics` and `distortion_coeffs` mean.
 INTRINSICS = {
@@ -40,17 +53,6 @@ COEFFICIENTS = {
     "radtan": ("k1", "k2", "p1", "p2"),
     "equidistant": ("k1", "k2", "k3", "k4"),
     "fov": ("omega",),
-}
-# The pairs that Kalibr calibrates.
-CAMERAS: dict[tuple[str, str], type[IntrinsicCamera]] = {
-    ("pinhole", "none"): Pinhole,
-    ("pinhole", "radtan"): BrownConrady,
-    ("pinhole", "equidistant"): KannalaBrandt,
-    ("pinhole", "fov"): FieldOfView,
-    ("omni", "none"): Unified,
-    ("omni", "radtan"): Unified,
-    ("eucm", "none"): ExtendedUnified,
-    ("ds", "none"): DoubleSphere,
 }
 
 
@@ -74,9 +76,9 @@ def read(document: Document, request: Request) -> Reading:
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write a camera of known size as the cam0 of a chain, if Kalibr has its model."""
-    pairs = [pair for pair, kind in CAMERAS.items() if type(camera) is kind]
+    pairs = [pair for pair, kind in KINDS.items() if type(camera) is kind]
     if not pairs or not isinstance(camera, IntrinsicCamera):
-        kinds = ", ".join(dict.fromkeys(kind.__name__ for kind in CAMERAS.values()))
+        kinds = ", ".join(dict.fromkeys(kind.__name__ for kind in KINDS.values()))
         raise does_not_fit(path, camera, f"one of {kinds}")
     model, distortion = next((pair for pair in pairs if not _unsaid(camera, pair)), pairs[-1])
     unsaid = _unsaid(camera, (model, distortion))
@@ -94,8 +96,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
         f"  distortion_coeffs: {list_text(coefficients)}",
         f"  resolution: [{int(width)}, {int(height)}]",
     ]
-    with atomic_write(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def _cameras(document: Document) -> Mapping[str, Any]:
@@ -112,8 +113,7 @@ def _read_camera(chain: Entries, name: str) -> Reading:
     """A camera of the chain."""
     entries = chain.entries(name)
     model = entries.text("camera_model", *INTRINSICS)
-    possible = [distortion for kind, distortion in CAMERAS if kind == model]
-    distortion = entries.text("distortion_model", *possible)
+    distortion = entries.text("distortion_model", *CAMERAS[model])
     names = INTRINSICS[model]
     values = dict(zip(names, entries.numbers("intrinsics", len(names)), strict=True))
     names = COEFFICIENTS[distortion]
@@ -121,7 +121,7 @@ def _read_camera(chain: Entries, name: str) -> Reading:
         coefficients = entries.numbers("distortion_coeffs", len(names))
         values |= zip(names, coefficients, strict=True)
     with naming_file(entries.path, name):
-        return Reading(CAMERAS[model, distortion](**values, size=_size(chain, name)))
+        return Reading(KINDS[model, distortion](**values, size=_size(chain, name)))
 
 
 def _unsaid(camera: IntrinsicCamera, pair: tuple[str, str]) -> list[str]:

@@ -35,19 +35,19 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "fisheye": ("k1", "k2", "k3", "k4"),
     "fisheye1": ("omega",),
 }
-CAMERAS: Mapping[tuple[str, str], type[IntrinsicCamera]] = {
-    ("pinhole", "none"): Pinhole,
-    ("pinhole", "radialk1"): BrownConrady,
-    ("pinhole", "radialk3"): BrownConrady,
-    ("pinhole", "radialk3pt"): BrownConrady,
-    ("pinhole", "brown"): BrownConrady,
-    ("pinhole", "fisheye"): KannalaBrandt,
-    ("pinhole", "fisheye1"): FieldOfView,
-    ("equidistant", "none"): Equidistant,
-    ("equidistant", "radialk1"): KannalaBrandt,
-    ("equidistant", "radialk3"): KannalaBrandt,
-    ("equidistant", "radialk3pt"): KannalaBrandt,
-    ("equirectangular", "none"): Equirectangular,
+# The distortions that go with each type of camera, and the cameras that they make.
+CAMERAS: Mapping[str, Mapping[str, type[IntrinsicCamera]]] = {
+    "pinhole": {
+        "none": Pinhole,
+        **dict.fromkeys(("radialk1", "radialk3", "radialk3pt", "brown"), BrownConrady),
+        "fisheye": KannalaBrandt,
+        "fisheye1": FieldOfView,
+    },
+    "equidistant": {
+        "none": Equidistant,
+        **dict.fromkeys(("radialk1", "radialk3", "radialk3pt"), KannalaBrandt),
+    },
+    "equirectangular": {"none": Equirectangular},
 }
 # Older files name the distortion together with the camera.
 TYPES = {
@@ -120,7 +120,7 @@ def _read_camera(entries: Entries, version: Version) -> Reading:
         notes = (NOTE, CIRCLE_NOTE)
     named: dict[str, Any] = dict(zip(names, values, strict=True))
     with naming_file(entries.path, f"intrinsicId {entries.value('intrinsicId')}"):
-        camera = CAMERAS[kind, distortion](fx / whole, fy / whole, cx, cy, **named, size=size)
+        camera = CAMERAS[kind][distortion](fx / whole, fy / whole, cx, cy, **named, size=size)
     return Reading(camera, notes)
 
 
@@ -131,12 +131,11 @@ def _model(entries: Entries) -> tuple[str, str]:
         if kind not in TYPES:
             raise entries.error("type", f"is {kind!r}", "one of " + ", ".join(TYPES), OTHER_WAY)
         return TYPES[kind]
-    kinds = dict.fromkeys(camera for camera, _ in CAMERAS)
-    if kind not in kinds:
-        raise entries.error("type", f"is {kind!r}", "one of " + ", ".join(kinds), OTHER_WAY)
+    if kind not in CAMERAS:
+        raise entries.error("type", f"is {kind!r}", "one of " + ", ".join(CAMERAS), OTHER_WAY)
     distortion = entries.text("distortionType").lower()
-    if (kind, distortion) not in CAMERAS:
-        known = ", ".join(each for camera, each in CAMERAS if camera == kind)
+    if distortion not in CAMERAS[kind]:
+        known = ", ".join(CAMERAS[kind])
         found = f"is {distortion!r} for the type {kind!r}"
         raise entries.error("distortionType", found, f"one of {known}", OTHER_WAY)
     if "undistortionType" in entries and entries.text("undistortionType").lower() != "none":

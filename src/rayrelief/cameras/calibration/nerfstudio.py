@@ -29,7 +29,7 @@ from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 
 FORMAT = "nerfstudio transforms.json"
 
@@ -88,8 +88,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
         raise does_not_fit(path, camera, expected)
     lines = [f'  "{key}": {value},\n' for key, value in values.items()]
     text = "{\n" + "".join(lines) + '  "frames": []\n}\n'
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 def _frames(top: Entries) -> Iterator[tuple[str, Entries]]:

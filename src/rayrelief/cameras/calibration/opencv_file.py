@@ -18,8 +18,8 @@ from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.calibration.writing import does_not_fit, list_text, number_text
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.errors import FileError
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
+from rayrelief.io.sources import check_suffix
 
 FORMAT = "OpenCV calibration"
 
@@ -46,13 +46,8 @@ def read(document: Document, request: Request) -> Reading:
 
 def write(path: str | os.PathLike[str], camera: Camera) -> None:
     """Write a Pinhole, BrownConrady or KannalaBrandt as .yml, .yaml, .xml or .json, by suffix."""
-    writer = WRITERS.get(Path(path).suffix.lower())
-    if writer is None:
-        raise FileError(
-            f"{os.fspath(path)} does not have the suffix of an OpenCV file",
-            expected="one of the suffixes " + ", ".join(WRITERS),
-            remedy="Rename the file",
-        )
+    check_suffix(Path(path), WRITERS, "an OpenCV file", "Rename the file")
+    writer = WRITERS[Path(path).suffix.lower()]
     content: dict[str, Any] = {}
     if camera.resolution is not None:
         width, height = camera.resolution
@@ -66,8 +61,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
         raise does_not_fit(path, camera, "a Pinhole, BrownConrady or KannalaBrandt camera")
     content["camera_matrix"] = _opencv_matrix(3, camera_matrix(path, camera, FORMAT))
     content["distortion_coefficients"] = _opencv_matrix(1, coefficients)
-    with atomic_write(path) as temporary:
-        temporary.write_text(writer(content), encoding="utf-8")
+    write_whole(path, writer(content))
 
 
 def _plain(element: Element) -> Any:

@@ -10,6 +10,7 @@ from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError
 from rayrelief.io.sources import check_signature, damaged
+from rayrelief.optional import library
 
 FORMAT = "EXIF of a photo"
 READABLE = (".jpg", ".jpeg")
@@ -23,16 +24,10 @@ MILLIMETRES = {2: 25.4, 3: 10.0, 4: 1.0}  # in an inch, a centimetre
 def read(path: Path, request: Request) -> tuple[str, Reading]:
     """Pinhole with the focal length of a photo, for the size asked for or that of the photo."""
     check_signature(path)
+    instead = "give the focal length with --focal"
+    pillow = library("PIL.Image", f"the EXIF of the photo {path}", "photo", otherwise=instead)
     try:
-        from PIL import Image
-    except ImportError as error:
-        raise FileError(
-            f"{path} is a photo, and Pillow, which reads its EXIF, is not installed",
-            expected="a calibration file, or Pillow",
-            remedy="Run: pip install 'rayrelief[photo]', or give the focal length with --focal",
-        ) from error
-    try:
-        with Image.open(path) as photo:
+        with pillow.open(path) as photo:
             tags: dict[int, Any] = dict(photo.getexif().get_ifd(DETAILS))
             width, height = photo.size
     except (OSError, ValueError, SyntaxError) as error:

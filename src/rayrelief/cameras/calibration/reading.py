@@ -24,7 +24,9 @@ GIVE_SIZE = "Give the size of the image: height= and width=, or --width and --he
 
 @dataclass(frozen=True)
 class Request:
-    """What is known about the image that a camera is read for.
+    """What is known about the image that a camera is read for, and what was asked for.
+
+    Nothing of it is needed where the file leaves nothing open.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ from rayrelief.cameras.calibration.writing import does_not_fit, list_text
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.cameras.kannala_brandt import KannalaBrandt
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import write_whole
 
 FORMAT = "ROS camera_info"
 
@@ -112,8 +112,7 @@ def write(path: str | os.PathLike[str], camera: Camera) -> None:
         *_matrix_lines("rectification_matrix", 3, identity),
         *_matrix_lines("projection_matrix", 3, projection),
     ]
-    with atomic_write(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def _read_model(entries: Entries, lens: list[float]) -> tuple[str, tuple[str, ...]]:

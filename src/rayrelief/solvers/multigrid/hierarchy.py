@@ -25,10 +25,8 @@ class Level:
 
     Attributes
     ----------
-    rows
-        Couplings of its nodes.
-    mass
-        (N,) the diagonals that each node stands for on the finest level.
+    rows, mass
+        Couplings of its nodes; (N,) the diagonals that each stands for on the finest level.
     anchors
         (N,), or (0,) where nothing is held.
     """

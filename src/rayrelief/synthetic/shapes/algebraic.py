@@ -22,10 +22,8 @@ class Torus:
 
     Attributes
     ----------
-    centre
-        Its centre.
-    axis
-        Direction of its axis, of any length.
+    centre, axis
+        Its centre, and the direction of its axis, of any length.
     major
         Radius of the circle in the middle of the tube.
     minor

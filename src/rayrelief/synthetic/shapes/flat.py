@@ -28,10 +28,8 @@ class Plane:
 
     Attributes
     ----------
-    point
-        Any point on it.
-    normal
-        Its normal, of any length and either sign.
+    point, normal
+        Any point on it, and its normal, of any length and either sign.
     """
 
     point: Vector

@@ -44,10 +44,8 @@ class Ellipsoid:
 
     Attributes
     ----------
-    centre
-        Its centre.
-    radii
-        Half-axes along x, y and z.
+    centre, radii
+        Its centre, and its half-axes along x, y and z.
     inside
         True to see only the inner wall, as a camera within does; from without, the near wall is
         cut away and the ellipsoid looks like a bowl.

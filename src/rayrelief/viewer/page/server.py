@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rayrelief.errors import InputError
+from rayrelief.optional import library
 from rayrelief.shading import Image
 from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.page.controls import Controls
@@ -42,7 +42,7 @@ def serve(
     photo
         RGB (H, W, 3), the same view as that of the results.
     """
-    viser = _library()
+    viser = library("viser", "the page", "viewer")
     with redirect_stdout(StringIO()):  # it greets with addresses in a frame, asked or not
         server = viser.ViserServer(host=host, port=port, label="rayrelief", verbose=False)
     try:
@@ -73,15 +73,3 @@ def serve(
     finally:
         with redirect_stdout(StringIO()):
             server.stop()
-
-
-def _library() -> Any:
-    try:
-        import viser
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "the page needs the package viser, which is not installed",
-            expected="rayrelief with its extra viewer",
-            remedy='Install it: python -m pip install "viser>=1.1" "pillow>=10"',
-        ) from error
-    return viser

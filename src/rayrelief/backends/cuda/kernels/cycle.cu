@@ -63,6 +63,16 @@ DEVICE void subtract_flow(Held& held, const float* d, int thread) {
   }
 }
 
+// A step of smoothing: the residual after the one before, and the next, also for the neighbours.
+DEVICE void smooth(Held& held, const float* d, float* next, float turn, float step, int thread) {
+  subtract_flow(held, d, thread);
+  UNROLL for (int k = 0; k < HELD; k++) {
+    held.d[k] = turn * held.d[k] + step * held.inverse[k] * held.r[k];
+    held.z[k] += held.d[k];
+    next[CELL(k)] = held.d[k];
+  }
+}
+
 // Residual after the last step, first smoothing, residual, restriction to the first level.
 KERNEL(down, TILE_THREADS) {
   SHARED float shared[2][CELLS + 2 * ACROSS];
@@ -88,23 +98,17 @@ KERNEL(down, TILE_THREADS) {
       held.z[k] = held.d[k] = shared[0][CELL(k)] = g.first * held.inverse[k] * v;
     }
   END_PHASE
-  UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
-    const float* old = shared[n & 1];
-    float* next = shared[1 - (n & 1)];
+  UNROLL for (int n = 0; n + 1 < PIXEL_STEPS; n++) {
     PHASE(Held, held, TILE_THREADS)
-      subtract_flow(held, old, thread);
-      UNROLL for (int k = 0; k < HELD; k++) {
-        if (n + 1 < PIXEL_STEPS) {
-          held.d[k] = g.turn[n] * held.d[k] + g.step[n] * held.inverse[k] * held.r[k];
-          held.z[k] += held.d[k];
-        }
-        next[CELL(k)] = n + 1 < PIXEL_STEPS ? held.d[k] : held.r[k];
-      }
+      smooth(held, shared[n & 1], shared[1 - (n & 1)], g.turn[n], g.step[n], thread);
     END_PHASE
   }
+  float *r = shared[PIXEL_STEPS & 1], *given = shared[1 - (PIXEL_STEPS & 1)];
+  PHASE(Held, held, TILE_THREADS)
+    subtract_flow(held, given, thread);
+    UNROLL for (int k = 0; k < HELD; k++) r[CELL(k)] = held.r[k];
+  END_PHASE
   // The residual is right one pixel around the tile: what these interpolate from it they give back.
-  const float* r = shared[PIXEL_STEPS & 1];
-  float* given = shared[1 - (PIXEL_STEPS & 1)];
   PHASE(Held, held, TILE_THREADS)
     UNROLL for (int k = 0; k < HELD; k++) {
       int x = PIXEL_X, y = PIXEL_Y(k), s = CELL(k);
@@ -179,16 +183,9 @@ KERNEL(up, TILE_THREADS) {
     }
   END_PHASE
   UNROLL for (int n = 0; n < PIXEL_STEPS; n++) {
-    const float* old = shared[n & 1];
-    float* next = shared[1 - (n & 1)];
+    float turn = n ? g.turn[n - 1] : 0.f, step = n ? g.step[n - 1] : g.first;
     PHASE(Held, held, TILE_THREADS)
-      subtract_flow(held, old, thread);
-      UNROLL for (int k = 0; k < HELD; k++) {
-        float turned = n ? g.turn[n - 1] * held.d[k] : 0.f;
-        held.d[k] = turned + (n ? g.step[n - 1] : g.first) * held.inverse[k] * held.r[k];
-        held.z[k] += held.d[k];
-        if (n + 1 < PIXEL_STEPS) next[CELL(k)] = held.d[k];
-      }
+      smooth(held, shared[n & 1], shared[1 - (n & 1)], turn, step, thread);
     END_PHASE
   }
   PHASE(Held, held, TILE_THREADS)

@@ -13,13 +13,14 @@ import rayrelief
 from rayrelief.batch.base import Engine
 from rayrelief.batch.fingerprint import fingerprint, finished_report
 from rayrelief.batch.plan import PlannedMap
-from rayrelief.cli.console import EXPECTED, NOTE, in_words, spoken_warnings
-from rayrelief.cli.inputs import check_not_replaced, scene_files
-from rayrelief.cli.mesh_options import MeshOptions
-from rayrelief.cli.options import Input
-from rayrelief.cli.run import REPORT, Finished, integrate_into, result_files
-from rayrelief.cli.summary import Row, failed_row, row_of
-from rayrelief.cli.surface_options import SurfaceOptions
+from rayrelief.cli.options.mesh import MeshOptions
+from rayrelief.cli.options.shared import Input
+from rayrelief.cli.options.surface import SurfaceOptions
+from rayrelief.cli.runs.inputs import check_not_replaced, scene_files
+from rayrelief.cli.runs.places import REPORT, result_files
+from rayrelief.cli.runs.run import Finished, integrate_into
+from rayrelief.cli.runs.summary import Row, failed_row, row_of
+from rayrelief.cli.terminal.console import EXPECTED, NOTE, in_words, spoken_warnings
 from rayrelief.methods.base import Method
 from rayrelief.methods.devices import DeviceName
 from rayrelief.shading import Image
@@ -136,5 +137,5 @@ def files_of(
     path: Path, source: Input, meshing: MeshOptions, surface: SurfaceOptions
 ) -> list[Path]:
     """Files that a run reads."""
-    read = scene_files(path, source.camera_text(), source.mask)
+    read = scene_files(path, source.camera_text, source.mask)
     return read + [file for file in (meshing.photo, surface.depth_prior) if file is not None]

@@ -17,14 +17,16 @@ from rayrelief.batch.plan import PlannedMap, absolute, plan
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.batch.running import run
 from rayrelief.cameras.calibration import is_camera_text
-from rayrelief.cli import signals
-from rayrelief.cli.console import EXIT_FAILED, counting, say, show, tell
-from rayrelief.cli.one_of_many import Done, OneOfMany, failed
-from rayrelief.cli.report import to_json
-from rayrelief.cli.run import NO_SURFACE, check_folder, write_text
-from rayrelief.cli.sequence import InSequence
-from rayrelief.cli.summary import as_csv, as_table, has_surface
+from rayrelief.cli.runs.one_of_many import Done, OneOfMany, failed
+from rayrelief.cli.runs.places import check_folder
+from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.runs.run import NO_SURFACE
+from rayrelief.cli.runs.sequence import InSequence
+from rayrelief.cli.runs.summary import as_csv, as_table, has_surface
+from rayrelief.cli.terminal import signals
+from rayrelief.cli.terminal.console import EXIT_FAILED, counting, say, show, tell
 from rayrelief.datasets.masks import AUTO, NONE
+from rayrelief.io.atomic import write_whole
 from rayrelief.io.height import check_height_suffix
 from rayrelief.io.images import write_png
 from rayrelief.viewer.contact_sheet import contact_sheet, picture_side
@@ -56,7 +58,7 @@ def integrate_many(
     task = kind(engine, picture_side=picture_side(len(planned)), **_absolute(options))
     done = _all_done(engine, task, planned)
     rows = [each.row for each in done]
-    write_text(summary, as_csv(rows).rstrip("\n"))
+    write_whole(summary, as_csv(rows))
     write_png(sheet, contact_sheet([(_caption(each), each.picture) for each in done]))
     if as_json:
         show(to_json(rows))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rayrelief.cli import signals
+from rayrelief.cli.terminal import signals
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError, printable
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 EXIT_FAILED = 1
 COMPILING = "compiling kernels: first run only, up to a minute"
-
 
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 NOTE = "note: "
@@ -134,16 +133,19 @@ def has_bar() -> bool:
 def counting(title: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar over tasks on a terminal; what is yielded tells that one more is done."""
     if not has_bar():
-        yield lambda: None
+        yield signals.check
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(
-        *Progress.get_default_columns(), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task(printable(title), total=total)
-        yield lambda: bar.advance(task)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(printable(title).replace("[", "\\["), total=total)
+
+        def advance() -> None:
+            signals.check()
+            bar.advance(task)
+
+        yield advance
 
 
 @contextmanager
@@ -187,22 +189,3 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], No
 
         with on_compilation(compiling):
             yield advance
-
-
-@contextmanager
-def bar(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar over so many steps on a terminal; elsewhere nothing."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield signals.check
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as steps:
-        task = steps.add_task(printable(title).replace("[", "\\["), total=total)
-
-        def advance() -> None:
-            signals.check()
-            steps.advance(task)
-
-        yield advance

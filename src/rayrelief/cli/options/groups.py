@@ -1,12 +1,14 @@
-"""How a function becomes a verb: options in sections, and those that are defined elsewhere."""
+"""How a function becomes a verb: options in sections, in groups, and those defined elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, Self
 
+import typer
 from typer.core import TyperCommand
 
 
@@ -25,6 +27,33 @@ class Verb(TyperCommand):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def section(title: str) -> Callable[..., Any]:
+    """Function that makes options of a section of the help, from their words and names."""
+
+    def option(words: str, *names: str, **more: Any) -> Any:
+        return typer.Option(*names, help=words, rich_help_panel=title, **more)
+
+    return option
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionGroup:
+    """Options that belong together: fields, annotated as the parameters of a verb would be.
+
+    A group raises BadParameter when it is made of options that do not go together.
+    """
+
+    @classmethod
+    def parameters(cls) -> list[Parameter]:
+        """The options, for ``spelled_out``."""
+        return [*signature(cls, eval_str=True).parameters.values()]
+
+    @classmethod
+    def taken_from(cls, chosen: dict[str, Any]) -> Self:
+        """Take the options of this group out of those of a verb."""
+        return cls(**{field.name: chosen.pop(field.name) for field in fields(cls)})
 
 
 def spelled_out(verb: Callable[..., None], options: Iterable[Parameter]) -> Callable[..., None]:

@@ -14,9 +14,10 @@ import numpy as np
 import rayrelief
 from rayrelief.backends.base import Backend
 from rayrelief.backends.cpu import CPU
-from rayrelief.cli.console import progress, show
-from rayrelief.cli.report import to_json
-from rayrelief.cli.run import check_folder, files_memory, say_notes
+from rayrelief.cli.runs.places import check_folder
+from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.runs.run import files_memory, say_notes
+from rayrelief.cli.terminal.console import progress, show
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import Outcome, Status
 from rayrelief.estimate import check_memory, memory_needed
@@ -59,7 +60,8 @@ def dry_run(
         _load_kernels(method, threads)
         whole, prepare = _without_solving(scene, method, threads)
         sample = fullest_square(whole.mask, SAMPLE_PIXELS)
-        seconds, around, status = _first_iterations(scene, sample, method, threads, advance)
+        ready = replace(scene, normals=whole.input_normals)
+        seconds, around, status = _first_iterations(ready, sample, method, threads, advance)
     inside, sampled = int(np.count_nonzero(whole.mask)), int(np.count_nonzero(sample))
     stopped = status.outcome is Outcome.STOPPED
     iterations = limit if stopped and limit is not None else len(seconds)
@@ -173,10 +175,6 @@ def _first_iterations(
 
     Returns the seconds of each iteration, those of the method around them, and how it ended.
     """
-    # What there is to say and to refuse is said and refused about the whole map.
-    preprocessing = getattr(method, "preprocessing", None)
-    if preprocessing is not None and preprocessing.facing_away is None:
-        method = replace(method, preprocessing=replace(preprocessing, facing_away="average"))
     seconds: list[float] = []
 
     def look(iteration: Iteration) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from rayrelief.cli.options.groups import OptionGroup, section
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.io.meshes import NEED_FACES
@@ -18,6 +19,7 @@ from rayrelief.mesh.texture import Picture
 from rayrelief.mesh.units import METRES, Unit, in_unit
 from rayrelief.meshing import CUT, MIN_PART
 from rayrelief.result import Integration
+from rayrelief.scene import Scene
 
 DEFAULT_WIDTH = "100mm"
 COLOURS = ("normals", "depth", "error")
@@ -42,12 +44,11 @@ UNABLE = {
 }
 
 
-def _option(help_text: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel="Mesh", **more)
+_option = section("Mesh")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeshOptions:
+class MeshOptions(OptionGroup):
     """How a result becomes a mesh."""
 
     cut: Annotated[float, _option("Jumps of more pixels than these are cut.", min=0)] = CUT
@@ -78,22 +79,19 @@ class MeshOptions:
         "3mm"
     )
 
-    @classmethod
-    def taken_from(cls, chosen: dict[str, Any], formats: list[str]) -> MeshOptions:
-        """Take the options of the mesh out of those of a verb; BadParameter if they do not fit."""
-        options = cls(**{field.name: chosen.pop(field.name) for field in fields(cls)})
-        others = [each for each in formats if f".{each}" in UNABLE[options.faces]]
-        if others:
-            raise typer.BadParameter(
-                f"--faces {options.faces} cannot be stored in {others[0]} files"
-            )
-        if options.faces is FaceKind.NONE and (options.solid or options.max_error):
+    def __post_init__(self) -> None:
+        if self.faces is FaceKind.NONE and (self.solid or self.max_error):
             raise typer.BadParameter("--faces none goes with neither --solid nor --max-error")
         try:
-            options.lengths()
+            self.lengths()
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
-        return options
+
+    def check_formats(self, formats: list[str]) -> None:
+        """Raise BadParameter unless these formats can store the faces."""
+        others = [each for each in formats if f".{each}" in UNABLE[self.faces]]
+        if others:
+            raise typer.BadParameter(f"--faces {self.faces} cannot be stored in {others[0]} files")
 
     @property
     def photo(self) -> Path | None:
@@ -118,6 +116,15 @@ class MeshOptions:
         width = None if text is None else in_unit(text, unit)
         base = in_unit(self.base, unit or "mm")
         return width, base, None if self.max_error is None else in_unit(self.max_error, unit)
+
+    def check(self, scene: Scene) -> None:
+        """Raise InputError before a run rather than after it, if a mesh cannot be had."""
+        from rayrelief.mesh.simplification import library_of_faces
+
+        if self.max_error is not None:
+            library_of_faces()
+        if self.colour == "error" and scene.depth is None:
+            raise _no_truth()
 
     def mesh_of(self, result: Integration, truth: FloatArray | None) -> Mesh:
         """Mesh of a result as these options want it."""
@@ -154,10 +161,14 @@ class MeshOptions:
         if self.colour == "depth":
             return colours.depth_scale(result).paint(result.depth)
         if truth is None:
-            raise InputError(
-                "--colour error without a ground truth",
-                expected="a folder with a depth_gt file of the same kind of depth",
-                remedy="Use --colour depth or --colour normals",
-            )
+            raise _no_truth()
         error = colours.error_of(result, truth)
         return colours.error_scale(error).paint(error)
+
+
+def _no_truth() -> InputError:
+    return InputError(
+        "--colour error without a ground truth",
+        expected="a folder with a depth_gt file of the same kind of depth",
+        remedy="Use --colour depth or --colour normals",
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,24 +12,24 @@ from typing import Any
 import numpy as np
 import typer
 
-from rayrelief.cameras.base import Camera
-from rayrelief.cli.console import EXIT_FAILED, progress, say, show, tell
-from rayrelief.cli.mesh_options import MeshOptions
-from rayrelief.cli.report import (
+from rayrelief.cli.options.mesh import MeshOptions
+from rayrelief.cli.options.surface import SurfaceOptions
+from rayrelief.cli.runs.places import REPORT, check_folder, result_files
+from rayrelief.cli.runs.report import (
     build_report,
     describe_mesh,
     earlier_files,
     mesh_summary,
     to_json,
 )
-from rayrelief.cli.signals import postponed
-from rayrelief.cli.surface_options import SurfaceOptions
+from rayrelief.cli.terminal.console import EXIT_FAILED, progress, say, show, tell
+from rayrelief.cli.terminal.signals import postponed
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import FileError, InputError, Outcome
+from rayrelief.errors import InputError, Outcome
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
-from rayrelief.io.atomic import atomic_write, target_of, together
+from rayrelief.io.atomic import together, write_whole
 from rayrelief.io.height import check_height_suffix
 from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method
@@ -40,7 +39,6 @@ from rayrelief.scene import Scene
 
 # The files are written all the same: they show what there was to see.
 NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE, Outcome.IMPLAUSIBLE)
-REPORT = "report.json"
 # Bytes per pixel inside that it takes to write some formats, beside the mesh itself.
 MESH_BYTES = {"obj": 25, "glb": 290, "stl": 690}
 
@@ -90,13 +88,13 @@ def integrate_into(
     written = result_files(out, scene.camera, depth_formats, mesh_formats)
     check_folder(out, written)
     say_notes(scene)
-    surface = surface or SurfaceOptions()
+    surface, mesh_options = surface or SurfaceOptions(), mesh_options or MeshOptions()
+    mesh_options.check(scene)
     if surface.height_file is not None:
         check_height_suffix(surface.height_file)
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
-        solid = mesh_options is not None and mesh_options.solid
-        afterwards = files_memory(pixels, inside, method, mesh_formats, solid)
+        afterwards = files_memory(pixels, inside, method, mesh_formats, mesh_options.solid)
         backend = backend_for(device, method, threads)
         check_memory(pixels, inside, method, backend, afterwards=afterwards, limit=memory_limit)
     seconds: dict[str, float] = {}
@@ -107,7 +105,6 @@ def integrate_into(
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     began = time.perf_counter()
-    mesh_options = mesh_options or MeshOptions()
     with together() as batch:  # files of two runs must not lie beside each other
         written, mesh = _write_files(result, truth, written, mesh_options)
         written += surface.write(result)
@@ -118,7 +115,7 @@ def integrate_into(
         report["prior"] = None if result.prior is None else result.prior.numbers()
         report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}
         report |= {} if fingerprint is None else {"fingerprint": fingerprint}
-        write_text(out / REPORT, to_json(report))
+        write_whole(out / REPORT, to_json(report) + "\n")
         with postponed():
             batch.commit(out)
     return Finished(result, report, errors, mesh, written)
@@ -144,6 +141,8 @@ def _tell_summary(finished: Finished) -> None:
         tell(f"  angle to the input: {angle:.2f} degrees (mean)")
     if finished.errors is not None:
         tell(f"  against the ground truth: {finished.errors}")
+    if finished.report["unit"] is not None:
+        tell(f"  unit: {finished.report['unit']}")
     for line in finished.report["surface"]:
         tell(f"  {line}")
     if finished.mesh is not None:
@@ -199,47 +198,6 @@ def _errors_or_warning(scene: Scene, result: Integration) -> DepthErrors | None:
         return None
 
 
-def check_folder(out: Path, results: Iterable[Path] = ()) -> None:
-    """Raise FileError before a long run rather than after it, if its results have no place."""
-    try:
-        existing = next(folder for folder in (out, *out.absolute().parents) if _is_there(folder))
-    except (OSError, ValueError) as error:  # a link to itself, a null character
-        raise FileError(
-            f"{out} cannot be used: {getattr(error, 'strerror', None) or error}",
-            expected="a folder for the results",
-            remedy="Choose another -o",
-        ) from error
-    found = "may not be written to" if existing.is_dir() else "is a file"
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise FileError(
-            f"{existing} {found}", expected="a folder for the results", remedy="Choose another -o"
-        )
-    for path in results:
-        target_of(path)
-
-
-def _is_there(path: Path) -> bool:
-    """Whether a path leads to something, or is a link that does not."""
-    if os.path.lexists(path):
-        path.stat()
-        return True
-    return False
-
-
-def result_files(
-    out: Path, camera: Camera, depth_formats: list[str], mesh_formats: list[str]
-) -> list[Path]:
-    """Paths of all that a run writes, in the order of writing."""
-    from rayrelief.cameras.ray_map import RayMap
-    from rayrelief.viewer.layers import NAME as LAYERS
-
-    depths = (f"depth.{suffix}" for suffix in depth_formats)
-    meshes = (f"mesh.{suffix}" for suffix in mesh_formats)
-    layers = [LAYERS] if depth_formats else []  # they are looked at together
-    rays = "rays.npy" if isinstance(camera, RayMap) else "camera.json"
-    return [out / name for name in (*depths, *meshes, "preview.png", *layers, rays, REPORT)]
-
-
 def _write_files(
     result: Integration, truth: FloatArray | None, files: list[Path], mesh_options: MeshOptions
 ) -> tuple[list[Path], Mesh | None]:
@@ -283,22 +241,3 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
     left = [name for name in names if out / name not in written]
     if left:
         say("note: left from an earlier run, not of this one: " + ", ".join(left))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def formats(text: str, known: tuple[str, ...], option: str) -> list[str]:
-    """Suffixes out of a comma-separated option; "none" for none."""
-    if text == "none":
-        return []
-    chosen = [part.strip().lower().lstrip(".") for part in text.split(",") if part.strip()]
-    unknown: list[Any] = [part for part in chosen if part not in known]
-    if unknown or not chosen:
-        raise typer.BadParameter(
-            f"{option} {text!r}: expected some of {', '.join(known)}, separated by commas, or none"
-        )
-    return list(dict.fromkeys(chosen))

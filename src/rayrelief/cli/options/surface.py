@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rayrelief.cli.options.groups import OptionGroup, section
+
 if TYPE_CHECKING:
     from rayrelief.prior import DepthPrior
     from rayrelief.result import Integration
     from rayrelief.scene import Scene
 
-_KNOWN, _RELIEF = "Known depth and scale", "Textures and relief"
+_known, _relief = section("Known depth and scale"), section("Textures and relief")
 
 
 class FlattenName(StrEnum):
@@ -24,96 +26,61 @@ class FlattenName(StrEnum):
     QUADRIC = "quadric"
 
 
-DepthPriorFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--depth-prior",
-        metavar="FILE",
-        help="Depth that is known, coarse or of some pixels alone (.npy, .npz, .exr, .png).",
-        rich_help_panel=_KNOWN,
-    ),
-]
-DepthSigma = Annotated[
-    float | None,
-    typer.Option(
-        help="Standard deviation of the known depths, in their unit; estimated unless given.",
-        rich_help_panel=_KNOWN,
-    ),
-]
-Points = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--point",
-        metavar="u,v,z",
-        help="Depth z that is known at column u and row v, from 0; may be repeated.",
-        rich_help_panel=_KNOWN,
-    ),
-]
-Distance = Annotated[
-    str | None,
-    typer.Option(
-        metavar="u,v,u,v,LENGTH",
-        help="Length between the points of two pixels that is known.",
-        rich_help_panel=_KNOWN,
-    ),
-]
-ScaleTo = Annotated[
-    float | None,
-    typer.Option(metavar="DEPTH", help="Median depth that is known.", rich_help_panel=_KNOWN),
-]
-Tile = Annotated[
-    bool,
-    typer.Option(
-        "--tile", help="The texture repeats: no seam and no tilt.", rich_help_panel=_RELIEF
-    ),
-]
-HeightFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--height",
-        metavar="FILE",
-        help="Also write the height, white is high: 16-bit .png, or .exr.",
-        rich_help_panel=_RELIEF,
-    ),
-]
-Flatten = Annotated[
-    FlattenName | None,
-    typer.Option(help="Take the best plane or quadric off the height.", rich_help_panel=_RELIEF),
-]
-
-
 @dataclass(frozen=True, kw_only=True)
-class SurfaceOptions:
+class SurfaceOptions(OptionGroup):
     """What is known of the depth, and what is wanted of the relief."""
 
-    depth_prior: DepthPriorFile = None
-    depth_sigma: DepthSigma = None
-    point: Points = None
-    distance: Distance = None
-    scale_to: ScaleTo = None
-    tile: Tile = False
-    height_file: HeightFile = None
-    flatten: Flatten = None
+    depth_prior: Annotated[
+        Path | None,
+        _known(
+            "Depth that is known, coarse or of some pixels alone (.npy, .npz, .exr, .png).",
+            metavar="FILE",
+        ),
+    ] = None
+    depth_sigma: Annotated[
+        float | None,
+        _known("Standard deviation of the known depths, in their unit; estimated unless given."),
+    ] = None
+    point: Annotated[
+        list[str] | None,
+        _known(
+            "Depth z that is known at column u and row v, from 0; may be repeated.",
+            metavar="u,v,z",
+        ),
+    ] = None
+    distance: Annotated[
+        str | None,
+        _known("Length between the points of two pixels that is known.", metavar="u,v,u,v,LENGTH"),
+    ] = None
+    scale_to: Annotated[float | None, _known("Median depth that is known.", metavar="DEPTH")] = None
+    tile: Annotated[bool, _relief("The texture repeats: no seam and no tilt.", "--tile")] = False
+    height_file: Annotated[
+        Path | None,
+        _relief(
+            "Also write the height, white is high: 16-bit .png, or .exr.",
+            "--height",
+            metavar="FILE",
+        ),
+    ] = None
+    flatten: Annotated[
+        FlattenName | None, _relief("Take the best plane or quadric off the height.")
+    ] = None
 
-    @classmethod
-    def taken_from(cls, chosen: dict[str, Any]) -> SurfaceOptions:
-        """Take these options out of those of a verb; BadParameter where they do not go together."""
-        options = cls(**{field.name: chosen.pop(field.name) for field in fields(cls)})
+    def __post_init__(self) -> None:
         scales = {
-            "--depth-prior or --point": bool(options.depth_prior or options.point),
-            "--distance": options.distance is not None,
-            "--scale-to": options.scale_to is not None,
+            "--depth-prior or --point": bool(self.depth_prior or self.point),
+            "--distance": self.distance is not None,
+            "--scale-to": self.scale_to is not None,
         }
         given = [name for name, is_given in scales.items() if is_given]
         if len(given) > 1:
             raise typer.BadParameter(f"{' and '.join(given)} all give the scale: choose one")
-        if options.flatten is not None and options.height_file is None:
+        if self.flatten is not None and self.height_file is None:
             raise typer.BadParameter("--flatten goes with --height FILE")
-        if options.depth_prior and options.point:
+        if self.depth_prior and self.point:
             raise typer.BadParameter("give either --depth-prior or --point, not both")
-        if options.depth_sigma is not None and options.depth_prior is None:
+        if self.depth_sigma is not None and self.depth_prior is None:
             raise typer.BadParameter("--depth-sigma goes with --depth-prior FILE")
-        return options
 
     def arguments(self, scene: Scene) -> dict[str, Any]:
         """Arguments of integrate for a scene."""

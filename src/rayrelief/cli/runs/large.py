@@ -17,14 +17,15 @@ from rayrelief.batch.here import Here
 from rayrelief.batch.plan import absolute
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.cameras.calibration import write_camera
-from rayrelief.cli.console import has_bar, say, show, tell
-from rayrelief.cli.inputs import check_not_replaced
-from rayrelief.cli.options import Input
-from rayrelief.cli.report import to_json
-from rayrelief.cli.run import check_folder, write_text
-from rayrelief.cli.signals import Interruptible
+from rayrelief.cli.options.shared import Input
+from rayrelief.cli.runs.inputs import check_not_replaced
+from rayrelief.cli.runs.places import check_folder
+from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.terminal.console import has_bar, say, show, tell
+from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
+from rayrelief.io.atomic import write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
 from rayrelief.large.results import check_place, write_depth
@@ -78,7 +79,7 @@ def integrate_large(
     mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
     found = MapFile.at(path, source.convention, mask)
     camera, notes = find_camera(
-        None, source.camera_text(), *found.shape, source.which, source.k_order.value
+        None, source.camera_text, *found.shape, source.which, source.k_order.value
     )
     for note in notes:
         say(f"note: {note}")
@@ -118,7 +119,7 @@ def integrate_large(
         except KeyboardInterrupt:
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
-    write_text(out.with_suffix(".json"), to_json(report))
+    write_whole(out.with_suffix(".json"), to_json(report) + "\n")
     shutil.rmtree(work)
     if not finished.converged:
         say("warning: the blocks had not settled after the last sweep (see changes in the report)")

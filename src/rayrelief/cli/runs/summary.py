@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from rayrelief.batch.plan import PlannedMap
-from rayrelief.cli.error_table import as_text, number
+from rayrelief.cli.runs.error_table import as_text, number
 from rayrelief.errors import Outcome, printable
 
 Row = dict[str, Any]

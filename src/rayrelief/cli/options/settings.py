@@ -28,10 +28,8 @@ class Setting:
 
     Attributes
     ----------
-    name
-        Name of the field.
-    kind
-        bool, int, float or str.
+    name, kind
+        Name of the field, and bool, int, float or str.
     choices
         The values of a Literal; none for any other type.
     optional
@@ -69,9 +67,7 @@ class Setting:
         """It as a parameter of a verb."""
         kind = _enumeration(self.name, self.choices) if self.choices else self.kind
         switch = f"/--no{self.option[1:]}" if kind is bool else ""
-        owners = (
-            "every method" if len(self.defaults) == len(RECIPES) else " and ".join(self.defaults)
-        )
+        owners = "every method" if len(self.defaults) == len(RECIPES) else listed(self.defaults)
         option = typer.Option(
             self.option + switch,
             help=f"{self.help} {self._default_in_words()}".rstrip(),
@@ -88,15 +84,19 @@ class Setting:
             return ""
         if len(methods) == 1:
             return f"[default: {self._word(*methods)}]"
-        each = (
-            f"{self._word(default)} for {' and '.join(methods[default])}" for default in methods
-        )
+        each = (f"{self._word(default)} for {listed(methods[default])}" for default in methods)
         return f"[default: {', '.join(each)}]"
 
     def _word(self, default: Any) -> str:
         if isinstance(default, bool):
             return self.option[2:] if default else f"no{self.option[1:]}"
         return "none" if default is None else str(default)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def all_settings() -> dict[str, Setting]:
@@ -177,7 +177,7 @@ def build_method(name: str, published: bool, given: dict[str, Any]) -> Method:
     if foreign:
         raise typer.BadParameter(f"{', '.join(foreign)} cannot be used with --method {name}")
     if published and not hasattr(recipe, "published"):
-        known = " and ".join(key for key in RECIPES if hasattr(RECIPES[key], "published"))
+        known = listed(key for key in RECIPES if hasattr(RECIPES[key], "published"))
         raise typer.BadParameter(f"--published goes with {known}, not with --method {name}")
     method: Any = recipe.published() if published else recipe()
     try:
