@@ -208,7 +208,9 @@ def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
     assert here == there
 
 
-def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(run, tmp_path, out, read_report):
+def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(
+    run, tmp_path, out, read_report
+):
     frames = tmp_path / "frames"
     for number in range(3):
         write_layout(frames / f"{number}", gallery.vase(24, 32))

@@ -93,8 +93,8 @@ def test_what_to_install(missing, monkeypatch, command, tmp_path):
     monkeypatch.setitem(sys.modules, missing, None)
     done = command(tmp_path / "map.tif", "-o", tmp_path / "o.tif", "--convention", "opengl")
     assert done.exit_code == 1
-    assert f"{missing} is not installed" in done.output
-    assert "pip install 'rayrelief[large]'" in done.output
+    assert f"needs the package {missing}, which is not installed" in done.output
+    assert "extra large" in done.output
 
 
 @pytest.mark.parametrize(

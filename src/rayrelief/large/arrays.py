@@ -15,6 +15,7 @@ from rayrelief.conventions import BoolArray, to_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.masks import above_half
 from rayrelief.large.layout import Window, shape_of
+from rayrelief.optional import library
 
 ZARR, TIFF = (".zarr",), (".tif", ".tiff")
 NORMALS, MASK = ("normals", "normal_map"), "mask"
@@ -99,27 +100,23 @@ class MapFile:
         return to_opencv(vectors, self.convention), inside
 
 
-def needed(module: str, extra: str = "large") -> Any:
-    """Import an optional package, or say how to install it."""
-    from importlib import import_module
+def zarr_package() -> Any:
+    """Zarr, or an InputError that says how to install it."""
+    return library("zarr", "a map in blocks", "large")
 
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise InputError(
-            f"{module} is not installed",
-            expected="it, for maps in zarr and tiled TIFF files",
-            remedy=f"Install it with: pip install 'rayrelief[{extra}]'",
-        ) from error
+
+def tifffile_package() -> Any:
+    """Reader and writer of tiled TIFF, or an InputError that says how to install it."""
+    return library("tifffile", "a tiled TIFF", "large")
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """Open an array or a group: handles do not travel between processes, paths do."""
-    zarr, store = needed("zarr"), None
+    zarr, store = zarr_package(), None
     try:
         if path.suffix.lower() in TIFF:
-            store = needed("tifffile").imread(path, aszarr=True)
+            store = tifffile_package().imread(path, aszarr=True)
         found = zarr.open(path if store is None else store, mode="r")
     except (OSError, ValueError, TypeError) as error:
         raise FileError(

@@ -12,7 +12,7 @@ import numpy as np
 
 from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError
-from rayrelief.large.arrays import TIFF, ZARR, needed
+from rayrelief.large.arrays import TIFF, ZARR, tifffile_package, zarr_package
 from rayrelief.large.layout import Window, shape_of
 from rayrelief.large.running import Finished
 
@@ -53,14 +53,14 @@ def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
 
 def _is_ours(path: Path) -> bool:
     try:
-        return NAME in needed("zarr").open_group(path, mode="r").attrs
+        return NAME in zarr_package().open_group(path, mode="r").attrs
     except (OSError, ValueError, TypeError):
         return False
 
 
 def _write_zarr(path: Path, finished: Finished, about: dict[str, Any]) -> None:
     """Levels "0", "1", ... of an OME-Zarr multiscale: each half the size of the one before."""
-    group = needed("zarr").open_group(path, mode="w", zarr_format=3)
+    group = zarr_package().open_group(path, mode="w", zarr_format=3)
     height, width = finished.job.layout.shape
     levels = [_level(group, 0, height, width)]
     for window in windows(height, width, AT_A_TIME * CHUNK):
@@ -103,7 +103,7 @@ def _write_tiff(path: Path, finished: Finished, about: dict[str, Any]) -> None:
             tile[:rows, :columns] = _depth(finished, window)
             yield tile
 
-    needed("tifffile").imwrite(
+    tifffile_package().imwrite(
         path,
         tiles(),
         shape=(height, width),
