@@ -359,8 +359,11 @@ def _done(folder: Path) -> int:
 
 
 # Of the model, per pixel: processor seconds of a method and of a sweep with its joining, bytes of
-# the files; measured by "size". Bytes per second of a worker's disk, and seconds of a task.
-METHOD, SWEEP, DISK, TASK = {"ordered": 6.0e-5, "smooth": 1.5e-6}, 4.0e-6, 5e8, 0.01
+# the files; measured by "cost". Bytes per second of a worker's disk, and seconds of a task.
+METHOD, SWEEP, DISK, TASK = {"ordered": 3.5e-5, "smooth": 1.5e-6}, 2.7e-6, 5e8, 0.01
+# Seconds per block that the process which joins them takes for rings and coarse problem; 4 ms of
+# blocks of 220 pixels a side, of which the rings grow with the side.
+RING = 0.01
 READ_METHOD, WRITTEN_METHOD, READ_SWEEP, WRITTEN_SWEEP = 12, 37, 33, 8
 
 
@@ -378,8 +381,7 @@ def model(options: argparse.Namespace) -> None:
         again = SWEEP * pixels + (READ_SWEEP + WRITTEN_SWEEP) * pixels / DISK
         for number in (2, 64, 1024):
             rounds = math.ceil(count / number)
-            # The coarse problem and the rings are computed by one process: 1 ms per block.
-            serial = 1e-3 * count * (sweeps + 1)
+            serial = RING * count * (sweeps + 1)
             seconds = rounds * (once + sweeps * (again + TASK)) + serial
             moved = (READ_SWEEP + WRITTEN_SWEEP) * pixels * count
             kept = (WRITTEN_METHOD + WRITTEN_SWEEP) * pixels * count

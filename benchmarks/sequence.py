@@ -1,6 +1,6 @@
 """What it saves to start each frame of a video from the surface of the last one.
 
-python -m benchmarks.sequence [--frames 12] [--height 160]
+python -m benchmarks.sequence [--frames 6] [--height 96]
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def frame(height: int, turn: float, aside: float) -> rayrelief.Scene:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--frames", type=int, default=12)
-    parser.add_argument("--height", type=int, default=160)
+    parser.add_argument("--frames", type=int, default=6)
+    parser.add_argument("--height", type=int, default=96)
     options = parser.parse_args()
     print("| frames | method | iterations | processor time | RE, median over frames |")
     print("|---|---|---|---|---|")
