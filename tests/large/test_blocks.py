@@ -10,7 +10,7 @@ from rayrelief.cameras import Equidistant, Orthographic
 from rayrelief.errors import InputError
 from rayrelief.large.equations import EdgeImages, settled
 from rayrelief.large.layout import Layout
-from rayrelief.large.running import side_for
+from rayrelief.large.planning import side_for
 from rayrelief.methods import Ordered, RayPlane, Smooth
 from rayrelief.problem import assemble
 from rayrelief.synthetic.crowd import crowd

@@ -11,7 +11,7 @@ import zarr
 import rayrelief
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.runs.large import parse_memory
-from rayrelief.large import running
+from rayrelief.large.planning import kind_of
 from rayrelief.large.results import halved
 from rayrelief.methods import Smooth
 from rayrelief.synthetic.surroundings import wavy_relief
@@ -137,5 +137,5 @@ def test_half_the_size_counts_what_has_a_value():
 def test_the_kind_of_depth_is_that_of_the_whole_map():
     from rayrelief.cameras import Equidistant, Pinhole
 
-    assert running.kind_of(Pinhole(50.0, 50.0, 50.0, 50.0), 100, 100) == "z"
-    assert running.kind_of(Equidistant(30.0, 30.0, 50.0, 50.0), 100, 100) == "distance"
+    assert kind_of(Pinhole(50.0, 50.0, 50.0, 50.0), 100, 100) == "z"
+    assert kind_of(Equidistant(30.0, 30.0, 50.0, 50.0), 100, 100) == "distance"

@@ -28,8 +28,9 @@ from rayrelief.datasets.masks import AUTO, NONE
 from rayrelief.io.atomic import write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
+from rayrelief.large.planning import side_for
 from rayrelief.large.results import check_place, write_depth
-from rayrelief.large.running import Finished, integrate_blocks, side_for
+from rayrelief.large.running import Finished, integrate_blocks
 from rayrelief.large.tiles import write_tiles
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
