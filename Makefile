@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+OLDEST := .venv-oldest
 # In two processes; a file stays together, since its tests share what they build.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast test-deep test-gpu fuzz lint format picture bench calibration paper paper-spread clean
+.PHONY: demo test test-fast test-deep test-gpu test-oldest fuzz lint format docs pictures bench calibration paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +33,16 @@ test-gpu: $(STAMP)  ## the tests of the kernels on the GPU of this machine, whic
 	$(BIN)/python -c "from rayrelief.backends.cuda.device import cupy; cupy()"
 	$(BIN)/python -m pytest tests/backends/test_cuda.py tests/gpu
 
+# Without the extras. Libraries that these versions call have deprecated some of it since.
+test-oldest:  ## files, arguments and the command with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/oldest.txt \
+		--editable . pytest pytest-xdist hypothesis
+	$(OLDEST)/bin/python -m pytest -m "not slow" -W ignore::DeprecationWarning \
+		tests/io tests/fuzz tests/cameras/calibration tests/test_errors.py tests/test_checks.py \
+		tests/cli/test_cli_hostile.py tests/cli/test_cli_camera.py
+
 fuzz: $(STAMP)  ## ten minutes: mutated files, killed runs, a soak; FUZZ="files --files 10000 --seed 7"
 	cd tests && ../$(BIN)/python -m fuzz $(FUZZ)
 
@@ -45,8 +56,12 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-picture: demo  ## the picture of the README, which is that of the demo
+docs: $(STAMP)  ## the documentation as a site in docs/_build/index.html; warnings are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build
+
+pictures: demo  ## the pictures of the README and of docs/gallery.md, from the code that they show
 	cp demo/preview.png docs/images/still_life.png
+	$(BIN)/python -m benchmarks.gallery
 
 # The limits are for two threads.
 bench: export NUMBA_NUM_THREADS ?= 2
@@ -63,5 +78,5 @@ paper-spread: $(STAMP)  ## its tables of MADE over perturbed inputs: median and 
 	$(BIN)/python -m benchmarks.accuracy --spread
 
 clean:
-	rm -rf $(VENV) demo dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache
+	rm -rf $(VENV) $(OLDEST) demo dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache
 	find src -name __pycache__ -exec rm -rf {} +

@@ -20,7 +20,7 @@ from rayrelief.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
-VERBS = ("integrate", "demo", "evaluate", "camera", "doctor", "report")
+VERBS = ("integrate", "demo", "evaluate", "camera", "doctor", "report", "view", "video")
 
 FENCE = re.compile(r"^([ ]*)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")

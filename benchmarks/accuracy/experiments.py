@@ -137,7 +137,7 @@ def noise_cells(kind: str, settings: Settings) -> Iterator[Cell]:
 
 def scaled(method: Reweighted, settings: Settings) -> Reweighted:
     """Shrink a published schedule; what stops by itself stays as it is."""
-    if method.tolerance is not None:
+    if method.tolerance is not None or method.max_iterations is None:
         return method
     count = round(method.max_iterations * settings.iterations / PUBLISHED_ITERATIONS)
     return replace(method, max_iterations=max(1, count))

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from rayrelief.errors import InputError
 
 MOST = 2**31 - 1
+LARGEST = 3e38  # that 32-bit floats hold, which some kernels and files do with
+SHORTEST, LONGEST = 1e-30, 1e30  # lengths that 32-bit floats hold, and their products too
 
 
 def require(usable: object, found: str, expected: str, remedy: str) -> None:
@@ -38,7 +40,7 @@ class Rule:
         """Raise InputError unless the value of a setting is usable."""
         try:
             usable = bool(self.usable(value))
-        except (TypeError, ValueError):  # of a type that cannot be compared, or an array
+        except (TypeError, ValueError, OverflowError):  # it cannot be compared, or is an array
             usable = False
         if not usable:
             shown = repr(value) if isinstance(value, str) else value
@@ -86,15 +88,26 @@ def is_number(number: object) -> bool:
 
 def is_not_negative(number: Any) -> bool:
     """Whether this is a finite number >= 0."""
-    return is_number(number) and bool(number >= 0)
+    return is_number(number) and bool(0 <= number <= LARGEST)
+
+
+def is_length(number: Any) -> bool:
+    """Whether this is a positive number that files and pictures of a surface can hold."""
+    return is_number(number) and bool(SHORTEST <= number <= LONGEST)
 
 
 def is_positive_or_none(number: Any) -> bool:
     """Whether this is a finite number > 0, or None."""
-    return number is None or (is_number(number) and bool(number > 0))
+    return number is None or (is_number(number) and bool(0 < number <= LARGEST))
 
 
+LENGTHS = Rule(
+    is_length,
+    f"a positive length, from {SHORTEST:g} to {LONGEST:g}",
+    "Give it in a unit that suits it",
+)
 SWITCH = Rule(lambda value: isinstance(value, bool), "True or False", "Leave it out")
+COUNTS = Rule(is_count, "an integer >= 1", "Give a whole number")
 
 
 def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:

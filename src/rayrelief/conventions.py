@@ -117,13 +117,13 @@ def to_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
     """
     array, (channels, signs) = _vectors(normals), _layout(axes_of(convention))
     order = np.argsort(channels)
-    return _ordered(array, order) * np.array(signs, dtype=np.float64)[order]
+    return _ordered(array, order, np.array(signs, dtype=np.float64)[order])
 
 
 def from_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
     """Convert normals (..., 3) from the OpenCV camera frame to a named convention."""
     array, (channels, signs) = _vectors(normals), _layout(axes_of(convention))
-    return _ordered(array, np.array(channels)) * np.array(signs, dtype=np.float64)
+    return _ordered(array, np.array(channels), np.array(signs, dtype=np.float64))
 
 
 def _layout(axes: str) -> tuple[list[int], list[int]]:
@@ -132,10 +132,12 @@ def _layout(axes: str) -> tuple[list[int], list[int]]:
     return [*component], [*sign]
 
 
-def _ordered(array: npt.NDArray[Any], order: npt.NDArray[Any]) -> FloatArray:
-    """Components in another order, as a new array of float64."""
-    in_order = (order == np.arange(3)).all()
-    return (array if in_order else array[..., order]).astype(np.float64)
+def _ordered(array: npt.NDArray[Any], order: npt.NDArray[Any], signs: FloatArray) -> FloatArray:
+    """Components in another order and with these signs, as a new array of float64."""
+    in_order = bool((order == np.arange(3)).all())
+    found: FloatArray = (array if in_order else array[..., order]).astype(np.float64, copy=in_order)
+    found *= signs
+    return found
 
 
 def _vectors(normals: npt.ArrayLike) -> npt.NDArray[Any]:

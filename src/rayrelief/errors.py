@@ -6,6 +6,17 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
+__all__ = [
+    "CameraError",
+    "FileError",
+    "InputError",
+    "IntegrationError",
+    "IntegrationWarning",
+    "Outcome",
+    "RayreliefError",
+    "Status",
+]
+
 LONGEST_PART = 2000  # characters of what was found, expected and to do: files can hold any text
 
 

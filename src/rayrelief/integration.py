@@ -47,6 +47,11 @@ CALLBACKS = Rule(
 PRIORS = instance_of(
     DepthPrior, "a DepthPrior", "Use DepthPrior(depth), with NaN where no depth is known"
 )
+PERIODS = Rule(
+    lambda pair: [isinstance(each, bool | np.bool_) for each in pair] == [True, True],
+    "two booleans: whether the rows repeat, and whether the columns do",
+    "Use (True, True) for a texture that repeats both ways",
+)
 FAILURES = one_of(get_args(OnFailure), "Leave it out to be warned")
 
 
@@ -117,6 +122,7 @@ def integrate(
     method = default_method() if method is None else method
     METHODS.check("the method", method)
     SWITCH.check("memory_check", memory_check)
+    PERIODS.check("periodic", periodic)
     if prior is not None:
         PRIORS.check("the prior", prior)
     if callback is not None:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.checks import Rule, check_settings, is_not_negative, one_of
+from rayrelief.checks import (
+    COUNTS,
+    LONGEST,
+    SHORTEST,
+    Rule,
+    as_array,
+    check_settings,
+    is_length,
+    is_not_negative,
+    one_of,
+)
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.errors import InputError
 
@@ -48,7 +58,7 @@ class DepthPrior:
     kind: DepthKind | None = None
 
     def __post_init__(self) -> None:
-        depth: FloatArray = np.array(self.depth, dtype=np.float64)
+        depth: FloatArray = as_array(self.depth, "the known depths").astype(np.float64)
         if depth.ndim != 2 or not np.isfinite(depth).any():
             raise InputError(
                 f"the known depths have the shape {depth.shape}, {_finite(depth)} of them finite",
@@ -56,6 +66,13 @@ class DepthPrior:
                 remedy="Use DepthPrior.at(points, height, width) for a few points",
             )
         depth[~np.isfinite(depth)] = np.nan
+        largest = float(np.nanmax(np.abs(depth)))
+        if largest and not is_length(largest):
+            raise InputError(
+                f"known depths of up to {largest:g}",
+                expected=f"lengths from {SHORTEST:g} to {LONGEST:g}",
+                remedy="Mark pixels whose depth is not known by NaN, or choose another unit",
+            )
         depth.flags.writeable = False
         object.__setattr__(self, "depth", depth)
         words = "Leave it out for the one that suits the camera"
@@ -66,7 +83,7 @@ class DepthPrior:
             kind=one_of((*get_args(DepthKind), None), "Leave it out for that of the result"),
         )
         if self.sigma is not None:
-            sigma: FloatArray = np.array(self.sigma, dtype=np.float64)
+            sigma: FloatArray = as_array(self.sigma, "sigma").astype(np.float64)
             fits = sigma.shape in ((), depth.shape)
             if not fits or not np.all(np.broadcast_to(sigma, depth.shape)[self.known] > 0):
                 raise InputError(
@@ -84,16 +101,18 @@ class DepthPrior:
     @classmethod
     def at(cls, points: Iterable[tuple[float, float, float]], height: int, width: int) -> Self:
         """Depths z of points (u, v, z): column, row, counted from 0, each at its nearest pixel."""
+        COUNTS.check("height", height)
+        COUNTS.check("width", width)
         depth = np.full((height, width), np.nan)
-        for u, v, z in points:
-            column, row = round(u), round(v)
-            if not (0 <= column < width and 0 <= row < height and np.isfinite(z)):
+        for u, v, z in _numbers(points):
+            place = nearest_pixel(u, v, height, width)
+            if place is None or not np.isfinite(z):
                 raise InputError(
                     f"the known point u = {u:g}, v = {v:g}, z = {z:g}",
                     expected=f"a pixel of the {width}x{height} image, and a finite depth",
                     remedy="Give column and row, counted from 0, then the depth",
                 )
-            depth[row, column] = z
+            depth[place] = z
         return cls(depth)
 
 
@@ -137,6 +156,26 @@ class PriorFit:
             "{known:,} known depths, median residual {median_residual:.3g}, {outvoted:,} outvoted"
         )
         return found.format(**self.numbers())
+
+
+def nearest_pixel(u: float, v: float, height: int, width: int) -> tuple[int, int] | None:
+    """Row and column of the pixel at (u, v); None outside of the image."""
+    inside = -0.5 <= u <= width - 0.5 and -0.5 <= v <= height - 0.5  # false for NaN
+    row, column = (round(v), round(u)) if inside else (height, width)
+    return (row, column) if 0 <= row < height and 0 <= column < width else None
+
+
+def _numbers(points: object) -> list[tuple[float, float, float]]:
+    """Points (u, v, z) as a user gave them, checked."""
+    given: Any = [*points] if isinstance(points, Iterable) else points  # it may be a generator
+    array = as_array(given, "the points")
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InputError(
+            f"points of the shape {array.shape}",
+            expected="(N, 3): column, row and depth of each",
+            remedy="Give them as [(u, v, z), ...]",
+        )
+    return [(float(u), float(v), float(z)) for u, v, z in array.tolist()]
 
 
 def _finite(depth: FloatArray) -> int:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.checks import Rule, is_count
+from rayrelief.checks import LENGTHS, Rule, is_count
 from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
@@ -91,10 +91,11 @@ class Integration:
 
     def scaled(self, factor: float) -> Integration:
         """Return the same surface, so many times as large and as far away; central cameras only."""
-        if not self.camera.central or not 0 < factor < np.inf:
+        LENGTHS.check("the factor", factor)
+        if not self.camera.central:
             raise InputError(
                 f"a surface seen by a {type(self.camera).__name__} camera, scaled by {factor:g}",
-                expected="a central camera and a positive factor",
+                expected="a central camera",
                 remedy="Give the pixel_size of an orthographic camera instead",
             )
         depth = self.depth * factor

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rayrelief.checks import LENGTHS
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
+from rayrelief.prior import nearest_pixel
 from rayrelief.result import Integration
 
 Pixel = tuple[float, float]
@@ -13,13 +15,13 @@ Pixel = tuple[float, float]
 
 def factor_to_depth(result: Integration, depth: float) -> float:
     """Factor that gives the surface this median depth."""
-    _check_length(depth, "a median depth")
+    LENGTHS.check("the median depth", depth)
     return depth / float(np.nanmedian(result.depth))
 
 
 def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length: float) -> float:
     """Factor that puts the points of two pixels (u, v) this length apart."""
-    _check_length(length, "a distance between two points")
+    LENGTHS.check("the distance between two points", length)
     points = result.points()
     one, other = (_point(points, pixel) for pixel in (first, second))
     apart = float(np.linalg.norm(one - other))
@@ -41,18 +43,13 @@ def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length:
 
 
 def _point(points: FloatArray, pixel: Pixel) -> FloatArray:
-    column, row = round(pixel[0]), round(pixel[1])
     height, width = points.shape[:2]
-    if not (0 <= column < width and 0 <= row < height and np.isfinite(points[row, column]).all()):
+    place = nearest_pixel(*pixel, height, width)
+    if place is None or not np.isfinite(points[place]).all():
         raise InputError(
             f"the pixel {pixel} has no depth",
             expected=f"column and row of a pixel inside the mask of the {width}x{height} image",
             remedy="Look the pixel up in the normal map, counted from 0",
         )
-    point: FloatArray = points[row, column]
+    point: FloatArray = points[place]
     return point
-
-
-def _check_length(length: float, what: str) -> None:
-    if not 0 < length < np.inf:
-        raise InputError(f"{what} of {length:g}", expected="a positive length")

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from rayrelief.cameras.view import View
-from rayrelief.checks import require
+from rayrelief.checks import LENGTHS, require
 from rayrelief.conventions import FloatArray
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import Pixels
@@ -36,9 +36,7 @@ def solid_mesh(
     Its base is at z = 0; the camera in a wall around it at the origin.
     """
     for name, length in (("width", width), ("base", base)):
-        require(
-            length > 0, f"{name} is {length}", "a length above 0", "Leave it out for the default"
-        )
+        LENGTHS.check(name, length)
     filled = _filled(depth, surface)
     inside = np.isfinite(filled)
     vertices = view.points(filled)[inside]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
+from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import FloatArray
 
@@ -20,7 +23,8 @@ def colmap_pixels(camera: IntrinsicCamera, model: str, points: FloatArray) -> Fl
     The parameters of the model are those of the camera in the order of their declaration.
     """
     pycolmap = pytest.importorskip("pycolmap")
-    own = [value for name, value in vars(camera).items() if name in type(camera).__annotations__]
+    common = {field.name for field in fields(Equidistant)}
+    own = [getattr(camera, f.name) for f in fields(camera) if f.name not in common]
     intrinsics = [camera.fx, camera.fy, camera.cx + 0.5, camera.cy + 0.5]
     other = pycolmap.Camera(model=model, width=640, height=480, params=[*intrinsics, *own])
     return np.asarray(other.img_from_cam(points)) - 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from rayrelief.cli import main
+from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import COMPILING
 from rayrelief.cli.terminal.signals import NAMES
 from rayrelief.synthetic import gallery
@@ -103,6 +105,7 @@ def run(monkeypatch, capsys) -> Callable[..., Run]:
                 main()
         finally:
             sys.unraisablehook = hook
+            atexit.unregister(signals.leave_at_once)
             for number, handler in before.items():
                 signal.signal(number, handler)
         out, err = capsys.readouterr()

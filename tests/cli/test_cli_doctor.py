@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from rayrelief.conventions import from_opencv
 from rayrelief.io.images import write_png
@@ -46,6 +49,27 @@ def test_doctor_does_not_guess(run, tmp_path):
     assert {"opengl", "dsine", "directx"} <= {*found["candidates"]}
     assert found["focal_length"] is None
     assert "cannot tell" in run("doctor", tmp_path / "n.png").out
+
+
+def test_the_command_of_doctor_holds_what_it_was_given(run, tmp_path):
+    place = tmp_path / "my maps"
+    place.mkdir()
+    scene = save(place / "n.png", "tori", "RUB")
+    write_png(place / "inside.png", np.uint8(255) * scene.mask)
+    options = ("--fov", 50, "--mask", place / "inside.png")
+    command = run("doctor", place / "n.png", *options, "--json").json()["command"]
+    words = shlex.split(command)
+    assert words[0] == "rayrelief"
+    assert run(*words[1:], "--dry-run").code == 0
+
+
+def test_doctor_says_of_normals_in_world_space_that_they_are(run, tmp_path):
+    scene = GALLERY["room"](HEIGHT, WIDTH)
+    turn = Rotation.from_euler("xyz", [-50, 20, 10], degrees=True).as_matrix()
+    np.save(tmp_path / "n.npy", scene.normals @ turn.T)
+    text = run("doctor", tmp_path / "n.npy").out
+    assert "world space" in text
+    assert "rayrelief integrate" not in text
 
 
 def test_auto_reads_the_map_in_the_axes_that_it_finds(run, tmp_path, out):

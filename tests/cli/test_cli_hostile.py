@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from rayrelief.cli.terminal import signals
+from rayrelief.synthetic import gallery
 
 TIMEOUT = 120  # seconds: only a run that hangs gets there
 ESCAPE = "\x1b]0;gone\x07\x1b[2J"
@@ -61,6 +62,34 @@ def test_a_folder_that_is_a_link_to_itself(run, sphere, tmp_path):
     assert "loop" in run("integrate", sphere, "-o", tmp_path / "loop").error()
 
 
+def test_a_null_character_is_no_path(run, sphere, out):
+    for option in ("-o", "--mask", "--camera", "--depth-prior", "--colour", "--height"):
+        ended = run("integrate", sphere, *(("-o", out) if option != "-o" else ()), option, "a\0b")
+        assert ended.code in (1, 2), ended
+        assert "Traceback" not in ended.err
+    assert not out.exists()
+
+
+def test_a_working_folder_that_is_gone(run, sphere, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert "cannot be" in run("integrate", sphere, "-o", "out").error()
+
+
+def test_colours_come_from_images(run, sphere, out):
+    assert (
+        "no image by its suffix"
+        in run("integrate", sphere, "-o", out, "--colour", sphere / "K.txt").error()
+    )
+
+
+@pytest.mark.parametrize("text", ["nan,1,1", "inf,1,1", "1,-inf,1"])
+def test_points_that_are_nowhere(run, sphere, out, text):
+    assert "known point" in run("integrate", sphere, "-o", out, "--point", text).error()
+    assert "no depth" in run("integrate", sphere, "-o", out, "--distance", f"{text},2,3").error()
+
+
 # What a terminal gets to see
 
 
@@ -98,6 +127,19 @@ def test_closed_streams(sphere, out, closed):
 
 
 # Results that are none
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300, 1.0])
+def test_known_depths_and_deviations_beyond_all_measure(run, sphere, out, tmp_path, factor):
+    scene = gallery.sphere(24, 32)
+    np.save(tmp_path / "known.npy", factor * np.where(scene.mask, np.asarray(scene.depth), np.nan))
+    known = ("--depth-prior", tmp_path / "known.npy", "--depth-sigma", 1e21)
+    ended = run("integrate", sphere, "-o", out, "--threads", 1, *known)
+    if factor == 1:
+        assert ended.code == 0
+        assert "encountered" not in ended.err
+    else:
+        assert "known depths of up to" in ended.error()
 
 
 def test_a_surface_that_cannot_be_still_has_its_report(run, out, tmp_path, read_report):
@@ -181,6 +223,24 @@ def test_a_signal_while_files_take_their_places_waits(run, sphere, out, monkeypa
     assert run("integrate", sphere, "-o", out, "--threads", 1).code == 143
     assert (out / "report.json").exists()
     assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+def test_a_crash_of_a_library_after_a_signal_is_not_the_exit_code():
+    # As LLVM does when it has been interrupted while it compiled, and is taken down.
+    code = """
+import atexit, os, signal
+from rayrelief.cli.terminal.signals import Handled
+
+atexit.register(os.abort)
+print("said", end="")
+with Handled():
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (143, "said", "")
 
 
 def test_outside_the_main_thread_signals_are_left_alone():

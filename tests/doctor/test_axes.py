@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 from scipy.spatial.transform import Rotation
 
 from rayrelief.cameras import Equirectangular, Orthographic
@@ -78,6 +79,43 @@ def test_a_bowl_and_a_dome_are_not_told_apart(sign, axes):
     everywhere = np.ones((HEIGHT, WIDTH), np.bool_)
     found = find_axes(from_opencv(bump_in_a_plane(sign), axes), everywhere)
     assert {*found.candidates} == {axes, turned_around_view(axes)}
+
+
+def from_depth(depth):
+    """Normals of a depth in pixels, camera frame, parallel rays."""
+    down, right = np.gradient(depth)
+    return np.stack([right, down, -np.ones_like(depth)], axis=-1)
+
+
+@pytest.mark.parametrize("slope", [0.3, 0.8])
+def test_rounding_does_not_speak_against_axes(slope):
+    # The curl of a paraboloid is nothing of nothing, and in axes that are swapped nothing of a lot.
+    v, u = np.mgrid[:HEIGHT, :WIDTH]
+    squared = (u - 80.3) ** 2 + (v - 60.2) ** 2
+    normals = from_depth(slope * squared / 100)
+    for axes in ("RUB", "LDB"):
+        assert not find_axes(from_opencv(normals, axes), squared < 50**2).refutes(axes)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_mask_that_cuts_through_steep_ground_is_no_outline(seed):
+    v, u = np.mgrid[:HEIGHT, :WIDTH]
+    rng = np.random.default_rng(seed)
+    ground = gaussian_filter(rng.standard_normal((HEIGHT, WIDTH)), 14, mode="wrap")
+    normals = from_depth(18 * ground / ground.std())
+    mask = np.hypot(u - 80, v - 60) < 50
+    for sign in (1, -1):
+        found = find_axes(from_opencv(normals * (sign, sign, 1), "LDB"), mask, PARALLEL)
+        assert {"LDB", "RUB"} <= {*found.candidates}
+
+
+@pytest.mark.parametrize("slope", [0.6, 1.0, 2.0])
+def test_the_rim_of_a_bowl_is_no_outline(slope):
+    v, u = np.mgrid[:HEIGHT, :WIDTH]
+    squared = (u - 80.3) ** 2 + (v - 60.2) ** 2
+    bowl = from_depth(-slope * squared / 50)
+    for axes in ("RUB", "LDB"):
+        assert not find_axes(from_opencv(bowl, axes), squared < 50**2, PARALLEL).refutes(axes)
 
 
 @pytest.mark.parametrize("name", ["plane", "steps", "tent"])

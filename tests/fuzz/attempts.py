@@ -15,7 +15,9 @@ import rayrelief
 from fuzz.seeds import HEIGHT, WIDTH
 from rayrelief.cameras.survey import survey
 from rayrelief.io.depth import read_depth
+from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.synthetic.gallery import sphere
+from rayrelief.viewer.report_page import write_page
 
 MOST_PIXELS = 10_000  # of a map that is also integrated
 
@@ -48,6 +50,19 @@ def read_as_camera(path: Path) -> None:
     scene = sphere(HEIGHT, WIDTH)
     camera = rayrelief.read_camera(path, height=HEIGHT, width=WIDTH)
     _integrate(scene.normals, camera, scene.mask)
+
+
+def read_as_mesh(path: Path) -> None:
+    """Read triangles."""
+    read_triangles(path)
+
+
+def read_as_report(path: Path) -> None:
+    """Read the report of a run, and write a page about it."""
+    folder = path.with_name("results")
+    folder.mkdir(exist_ok=True)
+    (folder / "report.json").write_bytes(path.read_bytes())
+    write_page(folder / "page.html", [folder])
 
 
 def _integrate(normals: Any, camera: Any, mask: Any) -> None:
@@ -83,5 +98,7 @@ ATTEMPTS: dict[str, Callable[[Path], None]] = {
     "mask": read_as_mask,
     "depth": read_as_depth,
     "camera": read_as_camera,
+    "mesh": read_as_mesh,
+    "report": read_as_report,
     "misbehave": misbehave,
 }

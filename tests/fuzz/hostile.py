@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 import zlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
 
-from fuzz.seeds import Role, Seed, mat_file, npy_file, npz_file
+from fuzz.seeds import Role, Seed, mat_file, npy_file, npz_file, photo
 from rayrelief.io.png_chunks import join_chunks
 
 LINE = b"1 PINHOLE 10 10 1 1 5 5\n"
@@ -22,8 +24,8 @@ def hostile_files() -> Iterator[Seed]:
         yield Seed(name, data if isinstance(data, bytes) else data.encode(), "camera")
     roles: tuple[Role, ...] = ("normals", "mask", "camera", "depth")
     for name, data in _arrays().items():
-        for role in roles[:2] if name.endswith((".png", ".tif", ".jpg")) else roles:
-            if role != "depth" or not name.endswith(".mat"):
+        for role in roles[:2] if name.endswith((".png", ".tif")) else roles:
+            if role != "depth" or not name.endswith((".mat", ".jpg", ".h5")):
                 yield Seed(name, data, role)
 
 
@@ -84,6 +86,13 @@ def _arrays() -> dict[str, bytes]:
         "nested.mat": _mat_header() + _nested_elements(3000),
         "compressed_twice.mat": _mat_header() + _compressed(_compressed(b"")),
         "bomb.mat": _mat_header() + struct.pack("<II", 15, len(zeros)) + zeros,
+        "python2.npy": _npy_with_shape("(2L, 2L, 3L)"),
+        "version.mat": _mat_header()[:124]
+        + b"\x00\x02IM"
+        + mat_file({"a": np.eye(3)}, False)[128:],
+        "size.jpg": _jpeg(65500, 65500),
+        "flat.jpg": _jpeg(65500, 0),
+        "sparse.h5": _sparse_hdf5(),
         "cell.mat": mat_file({"a": np.array([[1], "x"], dtype=object)}, True),
         "large.png": _png(30_000, 30_000),
         "larger.png": _png(2**31 - 1, 2**31 - 1),
@@ -115,6 +124,25 @@ def _compressed(data: bytes) -> bytes:
 def _png(width: int, height: int) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 16, 6, 0, 0, 0)
     return join_chunks([(b"IHDR", head), (b"IDAT", zlib.compress(bytes(10_000))), (b"IEND", b"")])
+
+
+def _jpeg(width: int, height: int) -> bytes:
+    data = bytearray(photo(np.zeros((8, 8, 3), np.uint8)) if find_spec("PIL") else b"\xff\xd8\xff")
+    start = data.find(b"\xff\xc0")
+    data[start + 5 : start + 9] = struct.pack(">HH", height, width)
+    return bytes(data)
+
+
+def _sparse_hdf5() -> bytes:
+    """A file of 1 kB that declares 36 GB."""
+    if not find_spec("h5py"):
+        return b"\x89HDF\r\n\x1a\n"
+    import h5py
+
+    stream = io.BytesIO()
+    with h5py.File(stream, "w") as file:
+        file.create_dataset("normals", (40_000, 40_000, 3), "f8", chunks=(64, 64, 3))
+    return stream.getvalue()
 
 
 def _short_tiff() -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,11 +14,24 @@ import numpy as np
 from rayrelief.io.depth import write_depth
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import encode_png, swap_red_and_blue
+from rayrelief.io.meshes import SUFFIXES, write_mesh
+from rayrelief.mesh import Mesh
 from rayrelief.synthetic.gallery import sphere
 from reference.calibrations import FILES
 
-Role = Literal["normals", "mask", "depth", "camera"]
+Role = Literal["normals", "mask", "depth", "camera", "mesh", "report"]
 HEIGHT, WIDTH = 12, 16
+REPORT: dict[str, Any] = {
+    "rayrelief": "0",
+    "scene": "sphere",
+    "input": {"size": [WIDTH, HEIGHT]},
+    "method": {"type": "RayPlane", "sharpness": 2.0},
+    "status": {"cause": "converged"},
+    "history": [{"number": 1, "change": 0.5}, {"number": 2, "change": 0.1}],
+    "seconds": {"integrate": 0.5},
+    "errors": {"made": 0.1},
+    "files": ["depth.npy"],
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +85,40 @@ def all_seeds(folder: Path) -> list[Seed]:
     found.append(Seed(path.name, path.read_bytes(), "normals"))
     for number in range(1, 6):  # other compressions
         found.append(Seed(f"normals{number}.exr", _exr(folder, normals, number), "normals"))
+    if find_spec("h5py"):
+        found += [
+            Seed(f"map{i}.h5", hdf5_file(packed, normals=normals), "normals")
+            for i, packed in enumerate((False, True))
+        ]
+    if find_spec("PIL"):
+        found.append(Seed("photo.jpg", photo(eight), "camera"))
+    for suffix in SUFFIXES:
+        path = folder / f"mesh{suffix}"
+        write_mesh(path, Mesh(np.eye(3), np.array([[0, 1, 2]], np.int32)))
+        found.append(Seed(path.name, path.read_bytes(), "mesh"))
+    found.append(Seed("report.json", json.dumps(REPORT).encode(), "report"))
     return found
+
+
+def hdf5_file(packed: bool, **arrays: Any) -> bytes:
+    """Content of an .h5 file, in compressed chunks or not."""
+    import h5py
+
+    stream = io.BytesIO()
+    with h5py.File(stream, "w") as file:
+        for name, array in arrays.items():
+            file.create_dataset(name, data=array, compression="gzip" if packed else None)
+    return stream.getvalue()
+
+
+def photo(image: Any) -> bytes:
+    """Content of a .jpg file with a focal length in its EXIF."""
+    from PIL import Image
+
+    exif, stream = Image.Exif(), io.BytesIO()
+    exif.get_ifd(0x8769).update({0xA405: 28, 0x920A: 4.2, 0xA20E: 300.0, 0xA210: 3})
+    Image.fromarray(image).save(stream, "JPEG", exif=exif)
+    return stream.getvalue()
 
 
 def _bytes(content: str | bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ import pytest
 
 import rayrelief as typed
 from rayrelief.errors import RayreliefError
+from rayrelief.io.height import write_height
+from rayrelief.relief import height_map
 from rayrelief.synthetic.gallery import sphere
+from rayrelief.viewer.video import Film
 
 rayrelief: Any = typed  # whose types forbid what is done here
 SCENE = sphere(6, 8)
@@ -65,6 +69,31 @@ def with_method(**changes: Any) -> object:
     return integrate(method=rayrelief.RayPlane(**({"max_iterations": 2} | changes)))
 
 
+def with_prior(**changes: Any) -> object:
+    usual = {"depth": np.asarray(SCENE.depth)}
+    return integrate(prior=rayrelief.DepthPrior(**(usual | changes)))
+
+
+def at_points(**changes: Any) -> object:
+    usual: dict[str, Any] = {"points": [(4, 3, 1.0)], "height": 6, "width": 8}
+    return rayrelief.DepthPrior.at(**(usual | changes))
+
+
+def at_a_point(**changes: Any) -> object:
+    point = {"u": 4, "v": 3, "z": 1.0} | changes
+    return at_points(points=[(point["u"], point["v"], point["z"])])
+
+
+def mapped(**changes: Any) -> object:
+    with ThreadPoolExecutor(1) as pool:
+        usual = {
+            "scenes": [SCENE],
+            "executor": pool,
+            "method": rayrelief.RayPlane(max_iterations=2),
+        }
+        return [future.result() for future in rayrelief.map(**(usual | changes))]
+
+
 def pinhole(**changes: Any) -> object:
     usual = {"fx": 9.0, "fy": 9.0, "cx": 4.0, "cy": 3.0}
     return integrate(camera=rayrelief.cameras.Pinhole(**(usual | changes)))
@@ -79,6 +108,8 @@ def calls(tmp_path: Path) -> dict[str, tuple[Callable[..., object], tuple[str, .
     calibration.write_text("9 0 4\n0 9 3\n0 0 1\n")
     depth = np.asarray(SCENE.depth)
     mesh = rayrelief.Mesh(np.eye(3), np.array([[0, 1, 2]]))
+    result: Any = integrate()
+    heights: dict[str, Any] = {"path": tmp_path / "height.png", "height": depth}
 
     def scene(**changes: Any) -> object:
         usual = {"path": tmp_path / "map.npy", "convention": "opencv", "camera": "fov:50"}
@@ -108,6 +139,51 @@ def calls(tmp_path: Path) -> dict[str, tuple[Callable[..., object], tuple[str, .
                 *("on_failure", "memory_check"),
             ),
         ),
+        "newer arguments": (integrate, ("prior", "confidence", "periodic", "device")),
+        "textures": (
+            lambda **changes: integrate(camera=rayrelief.cameras.Orthographic(), **changes),
+            ("confidence", "periodic"),
+        ),
+        "DepthPrior": (with_prior, ("depth", "sigma", "weight", "residual", "kind")),
+        "DepthPrior.at": (at_points, ("points", "height", "width")),
+        "a known point": (at_a_point, ("u", "v", "z")),
+        "map": (mapped, ("scenes", "threads")),
+        "from_fov": (
+            lambda **changes: rayrelief.cameras.Pinhole.from_fov(
+                **({"degrees": 50.0, "height": 6, "width": 8} | changes)
+            ),
+            ("degrees", "height", "width"),
+        ),
+        "height_map": (lambda **changes: height_map(result, **changes), ("flatten",)),
+        "write_height": (
+            lambda **changes: write_height(**(heights | changes)),
+            ("path", "height"),
+        ),
+        "write_preview": (
+            lambda **changes: rayrelief.write_preview(
+                **({"path": tmp_path / "preview.png", "result": result} | changes)
+            ),
+            ("path", "result"),
+        ),
+        "scaled": (result.scaled, ("factor",)),
+        "result.mesh": (result.mesh, ("cut", "min_part")),
+        "result.solid": (
+            lambda **changes: result.solid(**({"width": 10.0, "base": 1.0} | changes)),
+            ("width", "base", "unit"),
+        ),
+        "mesh.scaled": (
+            lambda **changes: mesh.scaled(**({"factor": 2.0} | changes)),
+            ("factor", "unit"),
+        ),
+        "Mesh": (
+            lambda **changes: write_mesh(
+                mesh=rayrelief.Mesh(
+                    **({"vertices": np.eye(3), "faces": np.array([[0, 1, 2]])} | changes)
+                )
+            ),
+            ("vertices", "faces", "normals", "texture"),
+        ),
+        "Film": (Film, ("size", "seconds", "rate", "turn")),
         "RayPlane": (
             with_method,
             (
@@ -152,12 +228,16 @@ NAMES = (
     *("integrate", "RayPlane", "Preprocessing", "AdaptiveMidpoint", "Multigrid", "CPU"),
     *("Pinhole", "RayMap", "Orthographic", "read_scene", "read_camera", "read_depth"),
     *("write_depth", "write_mesh", "depth_errors", "to_opencv"),
+    *("newer arguments", "textures", "DepthPrior", "DepthPrior.at", "a known point", "map"),
+    *("from_fov", "height_map", "write_height", "write_preview", "scaled", "result.mesh"),
+    *("result.solid", "mesh.scaled", "Mesh", "Film"),
 )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_wrong_arguments_are_refused_in_words(name, calls, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    assert set(calls) == set(NAMES)
     call, arguments = calls[name]
     broken = []
     for argument in arguments:

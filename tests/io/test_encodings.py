@@ -75,6 +75,18 @@ def test_z_is_restored_from_two_channels(tmp_path, blue):
     np.testing.assert_allclose(read_normals(tmp_path / "two.npy").normals, vectors, atol=1e-12)
 
 
+@pytest.mark.parametrize("blue", [0, 128])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_z_is_restored_beside_a_black_background(tmp_path, blue, bits):
+    top = 2**bits - 1
+    colours = np.rint((NORMALS + 1) / 2 * top)
+    colours[..., 2] = blue * (top // 255)
+    write_png(tmp_path / "n.png", stored(colours).astype(np.uint8 if bits == 8 else np.uint16))
+    error, file = worst(tmp_path / "n.png")
+    assert error < 0.1  # z of a grazing normal from 8 bits
+    np.testing.assert_array_equal(~file.outside, INSIDE)
+
+
 def test_x_in_alpha_and_y_in_green(tmp_path):
     vectors = from_opencv(GALLERY["ellipsoid_inside"](40, 60).normals, "opengl")
     x, y, _ = np.moveaxis(np.rint((vectors + 1) / 2 * 65535).astype(np.uint16), -1, 0)

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from fuzz.seeds import all_seeds
+from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import FileError
-from rayrelief.io import sources
+from rayrelief.io import encoding, sources
+from rayrelief.io import normals as normal_files
 from rayrelief.io.arrays import read_array
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import write_png
 from rayrelief.io.tiff_tags import declared_values
+from rayrelief.synthetic.gallery import sphere
 
 SHAPE = (400, 500, 3)
 
@@ -90,3 +93,33 @@ def test_a_null_character_in_a_path_is_refused(tmp_path, name):
         rayrelief.read_camera(tmp_path / name)
     with pytest.raises(FileError):
         rayrelief.write_depth(str(tmp_path / name).replace(".txt", ".npy"), np.ones((2, 2)), "z")
+
+
+def test_reading_takes_less_than_forty_bytes_per_pixel_beyond_the_result(tmp_path, monkeypatch):
+    import tracemalloc
+
+    from scipy.io import savemat
+
+    for module in (encoding, normal_files):  # pixels of which copies are made, however large it is
+        monkeypatch.setattr(module, "SAMPLE", 10_000)
+    scene = sphere(500, 600)
+    normals = np.where(scene.mask[..., None], scene.normals, 0.0)
+    colours = (normals + 1) / 2
+    np.save(tmp_path / "double.npy", normals)
+    np.save(tmp_path / "single.npy", normals.astype(np.float32))
+    np.save(tmp_path / "between_0_and_1.npy", colours)
+    np.save(tmp_path / "components_first.npy", np.moveaxis(normals, 2, 0).copy())
+    np.savez_compressed(tmp_path / "packed.npz", normals=normals)
+    savemat(tmp_path / "packed.mat", {"Normal_gt": normals}, do_compression=True)
+    write_exr(tmp_path / "single.exr", {axis: normals[..., i] for i, axis in enumerate("XYZ")})
+    write_png(tmp_path / "eight.png", np.rint(255 * colours).astype(np.uint8))
+    write_png(tmp_path / "sixteen.png", np.rint(65535 * colours).astype(np.uint16))
+    taken = {}
+    for path in sorted(tmp_path.iterdir()):
+        tracemalloc.start()
+        found = read_scene(path, convention="opencv", camera="fov:50", check_convention=False)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        taken[path.name] = (peak - found.normals.nbytes - found.mask.nbytes) / found.mask.size
+    assert max(taken.values()) < 40, taken
+    assert min(taken.values()) > 5, "all of it was seen"

@@ -154,9 +154,9 @@ def test_jpeg_is_noted(tmp_path):
     [
         (np.ones((4, 5)), "is grey"),
         (np.ones((4, 5, 1)), "is grey"),
-        (np.tile(np.arange(20.0).reshape(4, 5, 1), 3), "three channels are equal"),
+        (np.tile(np.arange(20.0).reshape(4, 5, 1), 3), "3 channels are equal"),
         (np.stack((np.ones((4, 5)), np.eye(4, 5)), axis=-1), "two channels"),
-        (np.ones((4, 5, 4)), "three channels are equal"),
+        (np.ones((4, 5, 4)), "3 channels are equal"),
         (np.ones((2, 3, 4, 5)), "shape"),
         (np.ones((5, 5, 6)), "shape"),
         (np.ones(3), "shape"),
@@ -164,6 +164,7 @@ def test_jpeg_is_noted(tmp_path):
         (dome() * 127.5 + 127.5, r"floats from .* to .*between -1 and 1"),
         ((dome() * 127.5 + 127.5).astype(np.int64), "int64"),
         (dome() + 0j, "complex"),
+        (np.tile(np.eye(4, dtype=np.bool_), (3, 1, 1)), "bool"),
         (np.full((4, 5, 3), (0, 0, np.nan)), "no normal"),
     ],
 )

@@ -159,8 +159,8 @@ def test_a_surface_to_start_from_fixes_the_scale():
     [
         ({"smallest_jump": 0.0}, r"smallest_jump is 0.0; expected a finite number above 0"),
         ({"smallest_jump": np.nan}, "smallest_jump is nan"),
-        ({"rounds": 0}, "rounds is 0; expected an integer >= 1"),
-        ({"rounds": 1.5}, "rounds is 1.5; expected an integer >= 1"),
+        ({"filters": 0}, "filters is 0; expected an integer >= 1"),
+        ({"filters": 1.5}, "filters is 1.5; expected an integer >= 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options, words):
@@ -169,7 +169,7 @@ def test_settings_that_make_no_sense_are_refused(options, words):
 
 
 def test_the_recipe_is_printed_as_what_makes_it_again():
-    method = AuxiliaryEdges(rounds=3)
+    method = AuxiliaryEdges(filters=3)
     names = {"AuxiliaryEdges": AuxiliaryEdges, "Multigrid": Multigrid}
     assert eval(repr(method), {**names, "Preprocessing": Preprocessing}) == method
 

@@ -167,6 +167,32 @@ def test_the_iteration_limit_is_a_failure_while_the_surface_moves():
     assert len(loop.history) == 1
 
 
+def turning_surfaces(step, until):
+    """Surfaces of equal relief, each a step (radians) from the one before, up to some number."""
+    one, other = np.linalg.qr(np.random.default_rng(8).normal(size=(90, 2)))[0].T
+    one, other = (each - each.mean() for each in (one, other))
+    angles = step * np.minimum(np.arange(130), until)
+    return [np.cos(angle) * one + np.sin(angle) * other for angle in angles]
+
+
+@pytest.mark.parametrize(
+    ("step", "until", "given", "outcome", "count"),
+    [
+        (0.05, 59, None, Outcome.CONVERGED, 63),
+        (0.05, 59, 40, Outcome.ITERATION_LIMIT, 40),
+        (0.05, 130, None, Outcome.ITERATION_LIMIT, 120),
+        (0.01, 130, None, Outcome.COMPLETED, 40),
+    ],
+    ids=["until it is done", "not beyond what is given", "not for ever", "not if it moves little"],
+)
+def test_a_surface_that_still_moves_goes_on(step, until, given, outcome, count):
+    surfaces = turning_surfaces(step, until)
+    loop = run(rough_problem(), solver=Scripted(surfaces), max_iterations=given)
+    assert loop.outcome is outcome
+    assert len(loop.history) == count
+    np.testing.assert_array_equal(loop.x, surfaces[count - 1])
+
+
 @pytest.mark.parametrize("tolerance", [None, 1e-6])
 def test_the_solver_limit_is_a_failure(tolerance):
     solver = ConjugateGradient(rtol=1e-13, max_steps=2)

@@ -128,11 +128,11 @@ def test_two_clicks_measure_a_distance(page):
 def test_an_upload_integrates_and_shows_a_surface(page, tmp_path):
     folder = write_layout(tmp_path / "ball", gallery.sphere(40, 50))
     upload(page, "normal map", folder / "normal_map.png")
-    page.get_by_text("--convention").wait_for()  # what the doctor advises
-    upload(page, "mask", folder / "mask.png")
-    page.get_by_text("mask.png").first.wait_for()
+    upload(page, "mask", folder / "mask.png")  # while the map is being examined
     upload(page, "camera file", folder / "K.txt")
-    page.get_by_text("K.txt").first.wait_for()
+    names = "normal_map.png", "mask.png", "K.txt"
+    until(lambda: all(name in page.get_by_text("Taken: ").inner_text() for name in names))
+    page.get_by_text("--convention").wait_for()  # what the doctor advises
     choose(page, "Axes", "opengl")
     page.get_by_role("button", name="Integrate", exact=True).click()
     page.get_by_text(re.compile("normal_map-1: 50x40 pixels")).wait_for()

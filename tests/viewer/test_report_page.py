@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import os
 import re
 import shutil
 import sys
@@ -14,9 +16,13 @@ import pytest
 import trimesh
 
 import rayrelief
+from rayrelief.batch.fingerprint import finished_report
+from rayrelief.cameras.calibration import write_camera
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.images import write_png
+from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.viewer import report_page as page
+from rayrelief.viewer.layers import Layers
 
 FLAGS = (
     "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader "
@@ -74,6 +80,21 @@ def test_a_page_holds_the_surface_upright_and_fetches_nothing(results, tmp_path)
     assert entry["changes"] == [10.0**-i for i in range(5)]
 
 
+def test_a_page_shows_the_continuous_parts(results, tmp_path):
+    ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
+    assert ball.depth is not None
+    rayrelief.write_depth(results / "depth.npz", ball.depth, "z")
+    write_camera(results / "camera.json", ball.camera)
+    Layers(segments=np.where(ball.mask, 0, -1)).write(results / "layers.npz")
+    page.write_page(tmp_path / "page.html", [results])
+    words, address = entries(tmp_path / "page.html")[0]["segments"]
+    data = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
+    picture = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))
+    assert words == "1 part"
+    assert picture.shape[1] < ball.mask.shape[1], "what is empty is cut off"
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) == 2  # one part, and what is outside
+
+
 def test_results_stand_side_by_side(results, tmp_path):
     other = shutil.copytree(results, tmp_path / "other")
     (other / "mesh.ply").unlink()
@@ -103,6 +124,53 @@ def test_a_folder_without_results_is_refused(tmp_path, text):
     with pytest.raises(FileError, match=r"report\.json"):
         page.write_page(tmp_path / "page.html", [tmp_path])
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"input": {"size": 5}},
+        {"history": 3},
+        {"history": [{"change": math.nan}, {"change": "x"}, 1]},
+        {"errors": {"made": math.inf}},
+        {"method": None, "status": [], "seconds": "x", "scene": {"a": [1]}},
+    ],
+)
+def test_a_report_that_was_changed_is_shown_as_far_as_it_goes(results, tmp_path, change):
+    report = json.loads((results / "report.json").read_text())
+    (results / "report.json").write_text(json.dumps(report | change))
+    page.write_page(tmp_path / "page.html", [results])
+    assert entries(tmp_path / "page.html")[0]["mesh"] is not None
+
+
+@pytest.mark.parametrize("text", ["ply", "solid", "", "ply\nformat ascii 1.0\nelement vertex x\n"])
+def test_a_damaged_mesh_is_refused(results, tmp_path, text):
+    (results / "mesh.ply").write_text(text)
+    with pytest.raises(FileError, match=r"mesh\.ply is (damaged|empty)"):
+        page.write_page(tmp_path / "page.html", [results])
+
+
+def test_a_mesh_does_not_lead_to_other_files(results, tmp_path):
+    (results / "mesh.ply").unlink()
+    (tmp_path / "secret.mtl").write_text("newmtl a")
+    (results / "mesh.obj").write_text(
+        f"mtllib {tmp_path}/secret.mtl\nv 0 0 1\nv 1 0 1\nv 0 1 2\nf 1 2 3\n"
+    )
+    page.write_page(tmp_path / "page.html", [results])
+    assert len(base64.b64decode(entries(tmp_path / "page.html")[0]["mesh"]["faces"])) == 12
+    (results / "mesh.obj").write_text("v 0 0 1\nv 1 0 1\nf 1 2 300\n")
+    with pytest.raises(FileError, match=r"mesh\.obj"):
+        page.write_page(tmp_path / "page.html", [results])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+def test_a_pipe_in_the_place_of_a_report_is_none(results, tmp_path):
+    (results / "report.json").unlink()
+    os.mkfifo(results / "report.json")
+    with pytest.raises(FileError, match=r"has no report\.json"):
+        page.write_page(tmp_path / "page.html", [results])
+    assert finished_report(results / "report.json", "mark") is None
+    assert files_of_run(read_report(results / "report.json")) == []
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_the_end_joins_the_beginning(turn):
 
 
 def test_other_files_colours_and_sizes_are_refused(dome, tmp_path, monkeypatch):
-    with pytest.raises(FileError, match=r"film; expected .*\.mp4, \.gif"):
+    with pytest.raises(FileError, match=r"\.avi.*expected one of \.mp4, \.gif"):
         write_video(tmp_path / "turn.avi", dome)
     with pytest.raises(InputError, match="16 to 4096"):
         Film(size=5)

@@ -87,7 +87,7 @@ def noise_place(cell: Cell) -> tuple[str, float]:
 
 def iteration_place(cell: Cell) -> tuple[tuple[str, str], float]:
     """Errors over outer iterations, for each method and object."""
-    return (cell.row, cell.column), cell.tasks[0].method.max_iterations
+    return (cell.row, cell.column), cell.tasks[0].method.usual_iterations
 
 
 def iteration_cells(study: Study) -> Iterator[Cell]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from rayrelief.io.reports import files_of_run, read_report
+from rayrelief.io.sources import open_file
 
 
 def fingerprint(settings: Iterable[object], files: Iterable[Path]) -> str:
@@ -16,7 +18,7 @@ def fingerprint(settings: Iterable[object], files: Iterable[Path]) -> str:
         digest.update(repr(setting).encode() + b"\0")
     for path in dict.fromkeys(files):
         if path.is_file():
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 content = hashlib.file_digest(file, "sha256")
             digest.update(path.name.encode() + b"\0" + content.digest())
     return digest.hexdigest()
@@ -24,11 +26,8 @@ def fingerprint(settings: Iterable[object], files: Iterable[Path]) -> str:
 
 def finished_report(path: Path, expected: str) -> dict[str, Any] | None:
     """Report of a finished run that has this fingerprint and whose files are there, or None."""
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+    report = read_report(path)
+    if report is None or report.get("fingerprint") != expected:
         return None
-    if not isinstance(report, dict) or report.get("fingerprint") != expected:
-        return None
-    present = all((path.parent / name).is_file() for name in report["files"])
+    present = all((path.parent / name).is_file() for name in files_of_run(report))
     return report if present else None

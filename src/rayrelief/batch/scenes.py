@@ -11,12 +11,16 @@ import numpy as np
 from rayrelief.backends.cpu import CPU
 from rayrelief.batch.base import Share
 from rayrelief.batch.processes import Processes, process_pool
+from rayrelief.checks import COUNTS, instance_of
 from rayrelief.estimate import check_memory
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Method
 from rayrelief.methods.catalogue import default_method
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
+
+SCENES = instance_of(Scene, "a Scene", "Read it with read_scene, or make one: Scene(...)")
+EXECUTORS = instance_of(Executor, "an Executor of Python", "Leave it out for processes of its own")
 
 
 def map(  # what it is: the function over scenes
@@ -56,7 +60,12 @@ def map(  # what it is: the function over scenes
         Their ``result()`` is the Integration, whose status tells how it ended, or raises what
         ``integrate`` raised.
     """
-    tasks = list(scenes)
+    tasks = _checked(scenes)
+    if executor is not None:
+        EXECUTORS.check("the executor", executor)
+    for name, count in (("workers", workers), ("threads", threads)):
+        if count is not None:
+            COUNTS.check(name, count)
     how = options | {"method": default_method() if method is None else method}
     if executor is not None:
         share = Share(threads or 1, None)
@@ -66,6 +75,13 @@ def map(  # what it is: the function over scenes
     futures = [pool.submit(integrate_scene, scene, machine.share(), how) for scene in tasks]
     pool.shutdown(wait=False)  # after the last of them
     return futures
+
+
+def _checked(scenes: Iterable[Scene]) -> list[Scene]:
+    tasks = [*scenes] if isinstance(scenes, Iterable) else [scenes]
+    for each in tasks:
+        SCENES.check("a scene", each)
+    return tasks
 
 
 def integrate_scene(scene: Scene, share: Share, options: dict[str, Any]) -> Integration:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES
 from rayrelief.cameras.intrinsics import IntrinsicCamera
+from rayrelief.checks import COUNTS, is_number
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
 
@@ -20,9 +21,11 @@ class Pinhole(IntrinsicCamera):
     @classmethod
     def from_fov(cls, degrees: float, height: int, width: int) -> Pinhole:
         """Pinhole with a field of view across the longer side and a centred principal point."""
-        if not 0.0 < degrees < 180.0:
+        COUNTS.check("height", height)
+        COUNTS.check("width", width)
+        if not is_number(degrees) or not 0.0 < degrees < 180.0:
             raise CameraError(
-                f"a field of view of {degrees} degrees",
+                f"a field of view of {degrees!r} degrees",
                 expected="an angle between 0 and 180 degrees",
                 remedy="Give the angle across the longer side of the image, for example 60",
             )

@@ -43,15 +43,18 @@ def as_text(found: CheckUp) -> str:
 
     lines = [("file", str(found.source)), ("size", f"{found.size[0]}x{found.size[1]} pixels")]
     lines += [("encoding", note) for note in found.encoding]
-    lines += [("mask", note) for note in found.mask_notes]
+    lines += [("mask", note.removeprefix("mask: ")) for note in found.mask_notes]
     lines.append(("axes", verdict(found.axes)))
     lines += [("", reason) for reason in reasons(found.axes)]
-    if found.tilt:
+    if not found.axes.readings:
+        lines.append(("frame", TURN))
+    elif found.tilt:
         lines.append(("frame", f"turned by {found.tilt:.0f} degrees against the camera. {TURN}"))
     lines += [("camera", note) for note in found.camera_notes]
     if found.focal is not None:
         lines.append(("rays", str(found.focal)))
-    lines.append(("try", found.command))
+    if found.command:
+        lines.append(("try", found.command))
     return "\n".join(f"{name:<10}{value}" for name, value in lines)
 
 

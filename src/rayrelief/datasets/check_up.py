@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import KOrder
@@ -35,7 +37,8 @@ class CheckUp:
     focal
         The focal length that suits it; None where the axes are not known or a camera is.
     command
-        What to run next.
+        What to run next, with the camera and the mask that were given; what is still to be said is
+        in capitals. Empty for normals that have to be turned first.
     """
 
     source: Path
@@ -85,23 +88,24 @@ def check_up(
         axes=axes,
         tilt=tilt,
         focal=focal,
-        command=_command(path, axes, focal),
+        command=""
+        if tilt or not axes.readings
+        else _command(path, axes, focal, {"--camera": camera, "--mask": mask}),
     )
 
 
-def _command(path: Path, axes: Axes, focal: FocalLength | None) -> str:
-    """Command that integrates the map, with what is still to be said in capitals."""
-    words = ["rayrelief integrate", str(path), "-o out"]
-    words.append(
-        f"--convention {convention_name(axes.readings[0].axes)}"
-        if axes.decided
-        else "--convention " + "|".join(map(convention_name, axes.candidates[:3] or ("NAME",)))
-    )
+def _command(path: Path, axes: Axes, focal: FocalLength | None, given: dict[str, Any]) -> str:
+    """Command that integrates the map."""
+    name = convention_name(axes.readings[0].axes) if axes.decided else "CONVENTION"
+    words = ["rayrelief", "integrate", str(path), "-o", "out", "--convention", name]
+    for option, value in given.items():
+        if isinstance(value, str | os.PathLike):
+            words += [option, str(value)]
     if focal is not None:
         if not focal.told:
-            words.append("--camera CAMERA")
+            words += ["--camera", "CAMERA"]
         elif focal.parallel:
-            words.append("--camera orthographic")
+            words += ["--camera", "orthographic"]
         else:
-            words.append(f"--fov {focal.degrees(focal.best):.0f}")
-    return " ".join(words)
+            words += ["--fov", f"{focal.degrees(focal.best):.0f}"]
+    return shlex.join(words)

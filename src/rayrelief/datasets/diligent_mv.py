@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +27,7 @@ from rayrelief.datasets.folder import read_scene
 from rayrelief.datasets.masks import MASK_NAME
 from rayrelief.errors import FileError
 from rayrelief.io.matlab import read_mat
-from rayrelief.io.sources import read_bytes
+from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.mesh import Mesh
 from rayrelief.scene import Scene
 
@@ -36,9 +35,6 @@ Normals = Literal["true_normals", "photometric_stereo"]
 VIEWS = 20
 MAPS = "mvpmsData"
 ESTIMATES = "estNormal"
-
-# What trimesh raises for bytes that are no PLY file, or the beginning of one.
-BROKEN = (ValueError, TypeError, KeyError, IndexError, EOFError, NotImplementedError)
 
 
 def read_view(
@@ -68,7 +64,14 @@ def read_mesh(root: str | os.PathLike[str], item: str, view: int) -> Mesh:
     """Read the mesh of an object, in the OpenCV frame of the camera of a view."""
     folder = object_folder(root, item)
     rotation, translation = read_pose(folder, view)
-    mesh = read_ply(folder / "mesh_Gt.ply")
+    path = folder / "mesh_Gt.ply"
+    mesh = read_triangles(path)
+    if not len(mesh.faces):
+        raise FileError(
+            f"{path} has no faces",
+            expected="a mesh of triangles",
+            remedy="Check that this is the mesh, not its points",
+        )
     return replace(mesh, vertices=mesh.vertices @ rotation.T + translation)
 
 
@@ -126,26 +129,3 @@ def read_array(path: Path, key: str, shape: tuple[int, ...]) -> FloatArray:
             remedy="Check that this is the calibration of DiLiGenT-MV",
         )
     return array.astype(np.float64)
-
-
-def read_ply(path: Path) -> Mesh:
-    """Triangles of a PLY file."""
-    import trimesh
-
-    stream = BytesIO(read_bytes(path))
-    try:
-        mesh = trimesh.load(stream, file_type="ply", process=False)
-    except BROKEN as error:
-        raise FileError(
-            f"{path} is damaged or truncated ({error})",
-            expected="a complete PLY file",
-            remedy="Write or download it again",
-        ) from error
-    if not isinstance(mesh, trimesh.Trimesh):
-        raise FileError(
-            f"{path} has no faces",
-            expected="a mesh of triangles",
-            remedy="Check that this is the mesh, not its points",
-        )
-    vertices = np.asarray(mesh.vertices, dtype=np.float64)
-    return Mesh(vertices, np.asarray(mesh.faces, dtype=np.int32))

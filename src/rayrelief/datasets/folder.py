@@ -23,7 +23,7 @@ from rayrelief.doctor.advice import settle_axes
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.depth import read_depth
 from rayrelief.io.normals import read_normals
-from rayrelief.io.reports import REPORT_NAME, files_of_run
+from rayrelief.io.reports import REPORT_NAME, files_of_run, read_report
 from rayrelief.io.sources import as_path, missing
 from rayrelief.scene import Scene
 
@@ -162,7 +162,7 @@ def camera_file(folder: Path) -> Path | None:
     What an earlier run left does not count beside the folder's own calibration.
     """
     own = file_in(folder, CAMERA_NAME)
-    if own is not None and CAMERA_NAME not in files_of_run(folder / REPORT_NAME):
+    if own is not None and CAMERA_NAME not in files_of_run(read_report(folder / REPORT_NAME)):
         return own
     return only_file(folder, MATRIX_NAMES) or own
 

@@ -14,8 +14,15 @@ import numpy as np
 
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import ALL_AXES, CONVENTIONS, BoolArray, FloatArray
-from rayrelief.doctor.cues import Curl, Outline, contours, curl, limited, smooth_cells
-from rayrelief.doctor.windows import Projection, Slopes, Window, share_facing_away, windows_of
+from rayrelief.doctor.cues import Curl, Outline, between, contours, curl, limited, smooth_cells
+from rayrelief.doctor.windows import (
+    FOREIGN,
+    Projection,
+    Slopes,
+    Window,
+    share_facing_away,
+    windows_of,
+)
 
 DECIDED = 6.0
 # How far each cue is trusted at most. Contours do not decide, not even for usual axes: a bowl in a
@@ -43,7 +50,7 @@ class Reading:
     agreement
         Mean cosine between the normals along the outline of the mask and the way out.
     outline
-        Pixels of the outline that this is the mean of, and their share of it.
+        Pixels of the outline that this is the mean of, and how far to trust it, from 0 to 1.
     contours
         How often steep surfaces recede towards mild ones beside them, and how often they rise.
     away
@@ -102,12 +109,14 @@ class Evidence:
 
 
 def _outline_evidence(one: Reading, other: Reading) -> float:
-    (count, share), (others, _) = one.outline, other.outline
+    (count, trust), (others, _) = one.outline, other.outline
     if min(count, others) < LEAST_PIXELS:
         return 0.0
     difference = (one.agreement - other.agreement) / 0.7  # the spread of a cosine
     independent = count / 10  # neighbours look alike
-    return limited(difference * math.sqrt(independent), MOST_OUTLINE * min(1.0, share / 0.3))
+    # Bodies have 0.8 and more. What a mask has cut out of steep ground has some of everything.
+    clear = between(max(abs(one.agreement), abs(other.agreement)), 0.5, 0.75)
+    return limited(difference * math.sqrt(independent), MOST_OUTLINE * trust * clear)
 
 
 def _contour_evidence(one: Reading, other: Reading) -> float:
@@ -169,6 +178,7 @@ class Axes:
         return self.margins.get(axes, math.inf) >= DECIDED
 
 
+@FOREIGN
 def find_axes(vectors: FloatArray, mask: BoolArray, camera: Camera | None = None) -> Axes:
     """Find the axes of a normal map (H, W, 3) in the frame of its file.
 
@@ -231,7 +241,7 @@ def _read(
         widening=SCAN[best],
         curl=curls[best],
         agreement=outline.agreement(axes),
-        outline=(len(outline.vectors), outline.share),
+        outline=(len(outline.vectors), outline.trust),
         contours=(int(recedes), int(rises)),
         away=away[best],
     )

@@ -20,8 +20,12 @@ SMOOTH = math.cos(math.radians(20.0))  # between neighbours: more is a crease or
 MOST_CURL = 10.0  # standard deviations: curl is trusted no further
 MARGIN = 0.1  # a difference of the relative curl that is beyond doubt
 LEAST_TILES = 8
+# px: a curl that is nothing, and what it could be where that is nothing. Exact maps leave less, and
+# how these compare is rounding.
+LEAST_CURL, LEAST_MOST = 1e-3, 1e-2
 GRAZING = 0.8  # length of (x, y) where a surface is about to turn away
 RIM, BLUR = 2, 2.0  # pixels: width of an outline, and how smooth its direction is
+INWARDS = 6  # pixels from an outline to where a body has turned towards the viewer
 STEEP, MILD = 2.0, 0.3  # px per px, on the two sides of a contour
 
 
@@ -43,8 +47,14 @@ class Curl:
     @property
     def mean(self) -> float:
         """Of what it could be, over the whole map; 0 for a smooth surface, and without any tile."""
-        total = float(np.nansum(self.most))
+        total = float(np.nansum(self.possible))
         return float(np.nansum(self.size)) / total if total > 0 else 0.0
+
+    @property
+    def possible(self) -> FloatArray:
+        """Per tile, what it could be in a map with some noise: an exact one may leave nothing."""
+        possible: FloatArray = np.maximum(self.most, LEAST_MOST)
+        return possible
 
     def evidence_against(self, other: Curl) -> float:
         """Standard deviations by which less curl speaks for this reading and against another.
@@ -54,9 +64,8 @@ class Curl:
         saddle.
         """
         sizes = _preference(self.size, other.size, np.ones_like(self.size))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.sqrt(np.minimum(self.most, other.most))  # flat tiles say little
-            relative = _preference(self.size / self.most, other.size / other.most, weight)
+        weight = np.sqrt(np.minimum(self.most, other.most))  # flat tiles say little
+        relative = _preference(self.size / self.possible, other.size / other.possible, weight)
         if sizes * relative <= 0:
             return 0.0
         return math.copysign(min(abs(sizes), abs(relative)), sizes)
@@ -64,12 +73,12 @@ class Curl:
 
 def _preference(one: FloatArray, other: FloatArray, weight: FloatArray) -> float:
     """Standard deviations by which curls, one per tile, are smaller than others."""
-    told = np.isfinite(one) & np.isfinite(other)
+    told = np.isfinite(one) & np.isfinite(other) & (weight > 0)
     if np.count_nonzero(told) < LEAST_TILES:
         return 0.0
     difference, larger = other[told] - one[told], np.maximum(one[told], other[told])
     weight = weight[told] / weight[told].sum()
-    scale = float(weight @ larger) or 1.0
+    scale = max(float(weight @ larger), LEAST_CURL)
     mean = float(weight @ difference) / scale
     # Tiles of a perfect map all agree: they are not trusted beyond a tenth.
     spread = math.sqrt(float(weight**2 @ ((difference / scale - mean) ** 2 + 0.01)))
@@ -79,6 +88,11 @@ def _preference(one: FloatArray, other: FloatArray, weight: FloatArray) -> float
 def limited(evidence: float, most: float) -> float:
     """Evidence that is not trusted beyond a limit."""
     return max(-most, min(most, evidence))
+
+
+def between(value: float, none: float, full: float) -> float:
+    """How far a value has come on the way from one to another, from 0 to 1."""
+    return min(1.0, max(0.0, (value - none) / (full - none)))
 
 
 def smooth_cells(window: Window) -> BoolArray:
@@ -143,26 +157,39 @@ class Outline:
     ----------
     vectors, out
         (N, 3), in the axes of the file; (N, 2), the way out of the mask, as right and down.
-    rim
-        How many pixels were looked at, grazing or not.
+    share
+        Of the edge of the mask that is grazing.
+    left
+        How much of z is left at the outline, of what it is a few pixels inwards. About half for a
+        body, which turns away, as the square root of the distance; 1 for a surface that was cut
+        off, such as a bowl at its rim.
     """
 
     vectors: FloatArray
     out: FloatArray
-    rim: int
+    share: float
+    left: float
 
     @classmethod
     def of(cls, windows: list[Window], channel: int) -> Outline:
         """Outline of a map whose z is in this channel."""
         parts = [_rim(window) for window in windows]
-        vectors, out = (np.concatenate(each) for each in zip(*parts, strict=True))
-        grazing = np.abs(vectors[:, channel]) < math.sqrt(1 - GRAZING**2)
-        return cls(vectors[grazing], out[grazing], len(vectors))
+        vectors, inwards, out = (np.concatenate(each) for each in zip(*parts, strict=True))
+        z, further = np.abs(vectors[:, channel]), np.abs(inwards[:, channel])
+        grazing = z < math.sqrt(1 - GRAZING**2)
+        known = grazing & (further > 0)
+        left = z[known] / further[known]
+        return cls(
+            vectors[grazing],
+            out[grazing],
+            share=float(np.mean(grazing)) if grazing.size else 0.0,
+            left=float(np.median(left)) if left.size else 1.0,
+        )
 
     @property
-    def share(self) -> float:
-        """Share of the outline that is grazing."""
-        return len(self.vectors) / max(self.rim, 1)
+    def trust(self) -> float:
+        """How likely the edge of the mask is the outline of a body, from 0 to 1."""
+        return between(self.share, 0.0, 0.3) * between(self.left, 0.85, 0.75)
 
     def agreement(self, axes: str) -> float:
         """Mean cosine between normals read as ``axes`` and the way out, as seen in the image."""
@@ -173,8 +200,11 @@ class Outline:
         return float(np.mean(np.einsum("ij,ij->i", normals, self.out) / length))
 
 
-def _rim(window: Window) -> tuple[FloatArray, FloatArray]:
-    """Vectors (N, 3) along the edge of the mask, off the border of the image, and the way out."""
+def _rim(window: Window) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Vectors (N, 3) along the edge of the mask, off the border of the image, and the way out.
+
+    Between them the vectors (N, 3) a little further in, NaN where there are none.
+    """
     from scipy.ndimage import binary_erosion, gaussian_filter
 
     pad = 8
@@ -183,13 +213,16 @@ def _rim(window: Window) -> tuple[FloatArray, FloatArray]:
     blurred = gaussian_filter(extended.astype(np.float64), BLUR)
     down, right = (-slope[pad:-pad, pad:-pad] for slope in np.gradient(blurred))
     v, u = np.nonzero(window.inside & ~core & (np.hypot(right, down) > 0.02))
-    out = np.stack([right[v, u], down[v, u]], axis=-1)
-    row, column = v + window.top, u + window.left
     height, width = window.size
+    row, column = v + window.top, u + window.left
     off_border = np.minimum(row, height - 1 - row) > RIM
     off_border &= np.minimum(column, width - 1 - column) > RIM
+    v, u = v[off_border], u[off_border]
+    out = np.stack([right[v, u], down[v, u]], axis=-1)
     out /= np.linalg.norm(out, axis=-1, keepdims=True)
-    return window.vectors[v, u][off_border], out[off_border]
+    inner = np.rint(np.stack([u, v], axis=-1) - INWARDS * out).astype(np.intp)
+    s, t = np.clip(inner, 0, np.array(window.inside.shape[::-1]) - 1).T
+    return window.vectors[v, u], window.vectors[t, s], out
 
 
 def contours(slopes: Slopes) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.doctor.cues import curl, smooth_cells
-from rayrelief.doctor.windows import Projection, windows_of
+from rayrelief.doctor.windows import FOREIGN, Projection, windows_of
 
 # Longer side over focal length, from parallel rays to 100 degrees.
 WIDENINGS = (0.0, 0.05, *map(float, np.geomspace(0.1, 2.4, 24)))
@@ -58,6 +58,7 @@ class FocalLength:
         )
 
 
+@FOREIGN
 def find_focal_length(vectors: FloatArray, mask: BoolArray, axes: str) -> FocalLength:
     """Find the focal length of a map (H, W, 3) in known axes, principal point in the centre."""
     windows = windows_of(vectors, mask)

@@ -10,7 +10,7 @@ from rayrelief.cameras.base import Camera
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.doctor.axes import DECIDED, Reading
 from rayrelief.doctor.cues import Curl, curl, smooth_cells
-from rayrelief.doctor.windows import Projection, windows_of
+from rayrelief.doctor.windows import FOREIGN, Projection, windows_of
 
 SUSPICIOUS = 0.1  # relative curl: less is that of normals in the right frame
 LEAST_TILT = 5.0  # degrees
@@ -20,6 +20,7 @@ EVALUATIONS = 50  # from each start
 PIXELS = 1 << 16  # are enough: this is tried many times
 
 
+@FOREIGN
 def find_tilt(
     vectors: FloatArray, mask: BoolArray, reading: Reading, camera: Camera | None = None
 ) -> float:

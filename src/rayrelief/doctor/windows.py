@@ -13,6 +13,8 @@ from rayrelief.conventions import BoolArray, FloatArray, from_opencv, to_opencv
 LARGEST = 1 << 19  # pixels looked at: the cues need no more
 SIDE = 128  # of the squares that are taken from larger maps
 SPARSE, SMALL = 4, 20_000  # every fourth row and column of a map with more pixels is counted
+# Files hold any vectors, also such that nearly touch the image plane: their slopes are infinite.
+FOREIGN = np.errstate(divide="ignore", invalid="ignore", over="ignore")
 AROUND = 8  # pixels left around the mask, where its outline is looked at
 
 

@@ -22,7 +22,7 @@ from rayrelief.problem import Anchors, Problem
 
 DEVIATIONS, PIXELS = 3.0, 2.0  # a known depth that is further off than both of these is outvoted
 FEW = 0.01  # of the pixels
-STRONGEST = 1e-3  # sigma of a known depth over that of an equation
+STRONGEST, WEAKEST = 1e-3, 1e6  # sigma of a known depth over that of an equation
 WINDOW = 32  # pixels, over which errors are compared with those around them
 GAUSSIAN = 1.4826  # standard deviation of a Gaussian over the median of |x|
 
@@ -193,7 +193,7 @@ def _deviation(
 ) -> tuple[FloatArray, float]:
     """Sigma (M,) of the known values, and how many pixels share an error."""
     if known.sigma is not None:
-        return np.maximum(known.sigma, STRONGEST * least), 1.0
+        return np.clip(known.sigma, STRONGEST * least, WEAKEST * least), 1.0
     sigma = max(GAUSSIAN * float(np.median(np.abs(residual))), least)
     return np.full(len(residual), sigma), _extent(graph, known.nodes, residual, sigma)
 

@@ -119,9 +119,7 @@ def target_of(path: Path) -> Path:
     try:
         target = Path(os.path.realpath(path))
         folder = Path(os.path.realpath(path.parent))
-        mode = os.lstat(target).st_mode
-    except FileNotFoundError:
-        mode = stat.S_IFREG
+        mode = os.lstat(target).st_mode if os.path.lexists(target) else stat.S_IFREG
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise FileError(
             f"{path} cannot be written: {getattr(error, 'strerror', None) or error}",

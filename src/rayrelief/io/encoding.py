@@ -56,8 +56,9 @@ class Decoded:
 def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
     """Vectors from two or three channels (H, W, channels) of 8 or 16 bits, or floats."""
     if values.dtype in (np.uint8, np.uint16):
-        check_two(path, values / np.iinfo(values.dtype).max * 2.0 - 1.0)
-        return _from_integers(values)
+        vectors = from_colours(values)
+        check_two(path, vectors)
+        return _from_integers(values, vectors)
     if not np.issubdtype(values.dtype, np.floating):
         raise FileError(
             f"{path} holds values of the type {values.dtype}",
@@ -65,20 +66,24 @@ def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
             remedy="Save the vectors as floats between -1 and 1",
         )
     vectors = values.astype(np.float64)
-    finite = vectors[np.isfinite(vectors).all(axis=-1) & vectors.any(axis=-1)]
-    if finite.size == 0 or finite.min() < -ROUNDING:
+    least, most = _range(vectors)
+    if least < -ROUNDING or least > most:  # or there is none
         check_two(path, vectors)
         return _completed(vectors, "floats, as stored", 0.0, coded=False)
-    if finite.max() > 1.0 + ROUNDING:
+    if most > 1.0 + ROUNDING:
         raise FileError(
-            f"{path} holds floats from {finite.min():g} to {finite.max():g}",
+            f"{path} holds floats from {least:g} to {most:g}",
             expected="components between -1 and 1, or encoded between 0 and 1",
             remedy="Decode the values to vectors, or save them as integers",
         )
     # A flat wall (0, 0, 1) also lies within [0, 1]: the length tells vectors from colours.
-    if values.shape[-1] == 3 and length_error(finite) <= length_error(2.0 * finite - 1.0):
-        return Decoded(vectors, "floats, as stored", 0.0, coded=False)
-    vectors = 2.0 * vectors - 1.0
+    if values.shape[-1] == 3:
+        sample = _sample(vectors)
+        sample = sample[sample.any(axis=-1)]
+        if length_error(sample) <= length_error(2.0 * sample - 1.0):
+            return Decoded(vectors, "floats, as stored", 0.0, coded=False)
+    vectors *= 2.0
+    vectors -= 1.0
     check_two(path, vectors)
     return _linear(vectors, "floats between 0 and 1, decoded as 2 * value - 1", 0.0)
 
@@ -93,32 +98,59 @@ def check_two(path: Path, vectors: FloatArray) -> None:
         )
 
 
-def _from_integers(values: npt.NDArray[Any]) -> Decoded:
+def from_colours(values: npt.NDArray[Any]) -> FloatArray:
+    """Vectors of integers, as most programs write them: value / top * 2 - 1."""
+    vectors: FloatArray = values / int(np.iinfo(values.dtype).max)
+    vectors *= 2.0  # in place: a map takes as much memory as it is large
+    vectors -= 1.0
+    return vectors
+
+
+def _range(vectors: FloatArray) -> tuple[float, float]:
+    """Least and most of the components of vectors (H, W, n) that are finite and not zero."""
+    least, most = math.inf, -math.inf
+    for row in vectors:  # a copy of all of them would take as much memory again
+        told = row[np.isfinite(row).all(axis=-1) & row.any(axis=-1)]
+        if told.size:
+            least, most = min(least, float(told.min())), max(most, float(told.max()))
+    return least, most
+
+
+def _from_integers(values: npt.NDArray[Any], vectors: FloatArray) -> Decoded:
     top, bits = int(np.iinfo(values.dtype).max), 8 * values.dtype.itemsize
-    vectors, step = values / top * 2.0 - 1.0, 2.0 / top
-    decoded = _linear(vectors, f"{bits}-bit, decoded as value / {top} * 2 - 1", step)
-    if bits != 8 or decoded.vectors is not vectors:  # or it has been changed already
+    step = 2.0 / top
+    note = f"{bits}-bit, decoded as value / {top} * 2 - 1"
+    decoded = _linear(vectors, note, step)
+    if bits != 8 or decoded.vectors is not vectors or decoded.note != note:  # changed already
         return decoded
     offset, scale = _writer(vectors)
     if (offset, scale) == (0, 1.0):
         return decoded
     # In this order the value that stands for zero gives zero, and no plane on edge.
-    exact = (values - 127.5 - offset / 2) / (127.5 * scale)
-    return Decoded(exact, WRITERS[offset, scale], step)
+    np.subtract(values, 127.5, out=vectors)
+    vectors -= offset / 2
+    vectors /= 127.5 * scale
+    return Decoded(vectors, WRITERS[offset, scale], step)
 
 
 def _linear(vectors: FloatArray, note: str, step: float) -> Decoded:
     """Vectors of colours, where they are two components, or were stored with an sRGB curve."""
     if vectors.shape[-1] == 3 and unit_share(vectors) < 0.5:
-        colours = (vectors + 1.0) / 2.0
-        curve = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
-        straight = 2.0 * curve - 1.0
-        if unit_share(straight) > 0.8:
-            return Decoded(straight, f"{note} after inverting the sRGB curve", step)
-        blue = vectors[..., 2]
-        if blue.min() == blue.max() and _within_circle(vectors):
+        if unit_share(_straight(_sample(vectors))) > 0.8:
+            for row in vectors:
+                row[:] = _straight(row)
+            return Decoded(vectors, f"{note} after inverting the sRGB curve", step)
+        blue = vectors[..., 2][_is_coloured(vectors)]
+        if blue.size and blue.min() == blue.max() and _within_circle(vectors):
             return _completed(vectors[..., :2], note, step)
     return _completed(vectors, note, step)
+
+
+def _straight(vectors: FloatArray) -> FloatArray:
+    """Vectors of colours, less the curve of sRGB."""
+    colours = (vectors + 1.0) / 2.0
+    curve = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    return 2.0 * curve - 1.0
 
 
 def _completed(vectors: FloatArray, note: str, step: float, *, coded: bool = True) -> Decoded:
@@ -130,11 +162,19 @@ def _completed(vectors: FloatArray, note: str, step: float, *, coded: bool = Tru
     return Decoded(whole, f"{note}; two channels, z = sqrt(1 - x^2 - y^2) > 0", step, coded)
 
 
+def _is_coloured(vectors: FloatArray) -> BoolArray:
+    """Where components (..., n) of colours are not black."""
+    coloured: BoolArray = np.any(vectors > -1.0, axis=-1)
+    return coloured
+
+
 def _within_circle(vectors: FloatArray) -> bool:
     """Whether the first two of components (..., n) vary, and may be x and y of unit vectors."""
-    across = vectors[..., :2]
+    across = vectors[_is_coloured(vectors)][..., :2]
+    if not across.size:
+        return False
     within = np.einsum("...i,...i->...", across, across) < 1.0 + UNIT
-    varies = np.nanmax(across, axis=(0, 1)) - np.nanmin(across, axis=(0, 1)) > UNIT
+    varies = np.nanmax(across, axis=0) - np.nanmin(across, axis=0) > UNIT
     return bool(varies.all() and np.mean(within) > 0.95)
 
 
@@ -178,7 +218,8 @@ def _sample(vectors: FloatArray) -> FloatArray:
 
 
 def _lengths(vectors: FloatArray) -> FloatArray:
-    lengths: FloatArray = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
+    lengths: FloatArray = np.einsum("...i,...i->...", vectors, vectors)
+    np.sqrt(lengths, out=lengths)
     return lengths
 
 

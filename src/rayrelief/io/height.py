@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.checks import as_array
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.io.atomic import write_whole
@@ -33,7 +34,7 @@ def write_height(path: str | os.PathLike[str], height: npt.ArrayLike) -> None:
     white, with the scale and the offset in height = HeightOffset + HeightScale * value as text;
     .exr has float32 in the unit of the height, channel ``Y``.
     """
-    path, array = as_path(path), np.asarray(height, dtype=np.float64)
+    path, array = as_path(path), as_array(height, "the height").astype(np.float64, copy=False)
     check_height_suffix(path)
     if array.ndim != 2 or not np.isfinite(array).any():
         raise InputError(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError, InputError
-from rayrelief.io import png_chunks, tiff_tags
+from rayrelief.io import jpeg_segments, png_chunks, tiff_tags
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.sources import (
     FORMATS,
@@ -26,17 +26,26 @@ from rayrelief.io.sources import (
     read_bytes,
 )
 
-# Markers before the size of a JPEG image.
-JPEG_FRAMES = {0xFFC0 + number for number in range(16)} - {0xFFC4, 0xFFC8, 0xFFCC}
+DECLARED = {
+    "PNG": png_chunks.declared_values,
+    "TIFF": tiff_tags.declared_values,
+    "JPEG": jpeg_segments.declared_values,
+}
 
 
 def read_image(path: Path) -> npt.NDArray[Any]:
     """Image (H, W) or (H, W, channels) as it is stored, 8-bit, 16-bit or float; RGB(A) order."""
     import cv2
 
+    if FORMATS.get(path.suffix.lower()) not in DECLARED:
+        raise FileError(
+            f"{path} is no image by its suffix",
+            expected=f"an image: {', '.join(DECLARED)}",
+            remedy="Save it as one of these, or give the path of an image",
+        )
     check_signature(path)
     data = read_bytes(path)
-    check_complete(path, data)
+    data = complete(path, data)
     values, size = declared_values(path, data)
     check_room(path, values * (size + READING_BYTES))
     try:
@@ -64,43 +73,26 @@ def silent_opencv() -> Iterator[None]:
         log.setLogLevel(level)
 
 
-def check_complete(path: Path, data: bytes) -> None:
-    """Raise FileError for a file that is cut off, which OpenCV would fill up with grey or black."""
+def complete(path: Path, data: bytes) -> bytes:
+    """Image to be decoded; FileError if it is cut off, which OpenCV would fill up with grey."""
     kind = FORMATS[path.suffix.lower()]
     if kind == "PNG":
         try:
-            png_chunks.split_chunks(data)
+            return png_chunks.bare_image(data)
         except ValueError as error:
             raise damaged(path, error) from error
     if kind == "JPEG" and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
         raise damaged(path, "the end of the image is missing")
+    return data
 
 
 def declared_values(path: Path, data: bytes) -> tuple[int, int]:
     """Count and bytes of the values that an image declares, before it is decoded."""
     kind = FORMATS[path.suffix.lower()]
     try:
-        if kind == "TIFF":
-            return tiff_tags.declared_values(data)
-        return (png_chunks.declared_values if kind == "PNG" else _declared_by_jpeg)(data)
+        return DECLARED[kind](data)
     except (ValueError, struct.error) as error:
         raise damaged(path, error) from error
-
-
-def _declared_by_jpeg(data: bytes) -> tuple[int, int]:
-    position = 2
-    while position + 4 <= len(data):
-        marker, length = struct.unpack_from(">HH", data, position)
-        if marker == 0xFFFF:  # a fill byte
-            position += 1
-        elif marker in JPEG_FRAMES:
-            height, width, channels = struct.unpack_from(">HHB", data, position + 5)
-            return height * width * channels, 1
-        elif marker < 0xFF00:
-            break
-        else:
-            position += 2 + length
-    raise ValueError("the size of the image is missing")
 
 
 def read_picture(path: Path) -> npt.NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,10 @@ from rayrelief.io.sources import (
 )
 
 # What SciPy raises, besides its own MatReadError, for bytes that are not as they should be.
-BROKEN = (ValueError, TypeError, KeyError, IndexError, OSError, EOFError, MemoryError)
+BROKEN = (
+    *(ValueError, TypeError, KeyError, IndexError, OSError, EOFError, MemoryError),
+    *(NotImplementedError, OverflowError, RuntimeError),
+)
 
 # Types of the elements that a file is made of, by the numbers of the MAT-file format, with the
 # bytes of an item.
@@ -36,6 +39,7 @@ MATRIX, COMPRESSED = 14, 15
 CLASSES = range(6, 16)  # arrays of numbers: others are cells, structures, characters, sparse ...
 COMPLEX = 0x0800
 HEADER_SIZE = 128
+PIECE = 1 << 16  # bytes that are decompressed at a time
 HEAD_OF_VARIABLE = 1024  # bytes that hold its class, its dimensions and its name
 
 
@@ -69,6 +73,7 @@ def read_mat(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
         # The array alone, whose every element is checked: SciPy crashes on some that are not.
         tag = struct.pack(f"{_order(data)}II", MATRIX, len(element))
         file = BytesIO(b"".join((data[:HEADER_SIZE], tag, element)))
+        del data, variables, chosen, element  # each may be as large as the array
         return np.asarray(loadmat(file, variable_names=[name])[name])
 
 
@@ -148,20 +153,28 @@ def _variable(kind: int, content: memoryview, order: str) -> Variable | None:
     return Variable(bytes(name).decode("latin-1"), word & 0xFF in CLASSES, content, compressed)
 
 
-def _whole(path: Path, variable: Variable, order: str) -> bytes | memoryview:
+def _whole(path: Path, variable: Variable, order: str) -> bytearray | memoryview:
     """Element of a variable, decompressed to the length that it declares and no further."""
     if not variable.compressed:
         return variable.content
-    stream = zlib.decompressobj()
-    _, length = struct.unpack(f"{order}II", stream.decompress(variable.content, 8))
+    # In pieces: all at once takes the memory of the array twice.
+    content, stream = variable.content, zlib.decompressobj()
+    _, length = struct.unpack(f"{order}II", stream.decompress(content[:PIECE], 8))
     check_room(path, length)
-    element = stream.decompress(stream.unconsumed_tail, max(1, length))
-    if len(element) != length:
+    element, filled = bytearray(length), 0
+    pieces = (content[start : start + PIECE] for start in range(PIECE, len(content), PIECE))
+    compressed: Iterator[bytes | memoryview] = chain((stream.unconsumed_tail,), pieces)
+    for left in compressed:
+        while len(left) and filled < length:
+            part = stream.decompress(left, length - filled)
+            element[filled : filled + len(part)] = part
+            filled, left = filled + len(part), stream.unconsumed_tail  # noqa: PLW2901
+    if filled != length:
         raise ValueError("the end of an array is missing")
     return element
 
 
-def _check_array(element: bytes | memoryview, order: str) -> int:
+def _check_array(element: bytearray | memoryview, order: str) -> int:
     """Count of the values of an array of numbers, all of which it holds; ValueError otherwise."""
     (_, flags), (_, sides), _, *parts = _elements(memoryview(element), order)
     (word,) = struct.unpack_from(f"{order}I", flags)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rayrelief.checks import as_array
 from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write, write_whole
@@ -78,6 +79,7 @@ def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
             remedy="Write that of a result: write_mesh(path, result.mesh())",
         )
     check_suffix(path, SUFFIXES, "a mesh")
+    _check_arrays(mesh)
     if len(mesh.vertices) == 0:
         raise InputError(
             "the mesh has no vertices",
@@ -95,6 +97,29 @@ def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
             "the mesh has vertices that are not finite",
             expected="finite coordinates",
             remedy="Leave pixels without depth out of the mesh",
+        )
+
+
+def _check_arrays(mesh: Mesh) -> None:
+    """Raise InputError unless the arrays of a mesh belong together."""
+    vertices, faces = as_array(mesh.vertices, "vertices"), as_array(mesh.faces, "faces")
+    shapes = {"vertices": vertices.shape, "faces": faces.shape}
+    fits = vertices.ndim == faces.ndim == 2 and vertices.shape[1] == faces.shape[1] == 3
+    fits = fits and faces.dtype.kind in "iu"
+    if mesh.normals is not None:
+        shapes["normals"] = as_array(mesh.normals, "normals").shape
+        fits = fits and shapes["normals"] == vertices.shape
+    if not fits or faces.min(initial=0) < 0 or faces.max(initial=-1) >= len(vertices):
+        raise InputError(
+            f"a mesh of {', '.join(f'{name} {shape}' for name, shape in shapes.items())}",
+            expected="vertices (V, 3), faces (F, 3) of integers below V, and normals (V, 3)",
+            remedy="Write that of a result: write_mesh(path, result.mesh())",
+        )
+    if mesh.texture is not None and not isinstance(mesh.texture, Texture):
+        raise InputError(
+            f"a texture of the type {type(mesh.texture).__name__}",
+            expected="none, or a picture that mesh.coloured has put on it",
+            remedy="Leave it out",
         )
 
 

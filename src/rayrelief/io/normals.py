@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 from rayrelief.io.arrays import read_array
-from rayrelief.io.encoding import UNIT, Decoded, decode, unit_share
+from rayrelief.io.encoding import SAMPLE, UNIT, Decoded, decode, from_colours, unit_share
 from rayrelief.io.masks import above_half
 from rayrelief.io.sources import FORMATS, as_path
 
@@ -138,9 +138,9 @@ def normals_of_a_pair(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[
     half = array.shape[1] // 2
     if array.shape[1] % 2 or array.shape[2] != 3 or array.dtype not in (np.uint8, np.uint16):
         return array, ()
-    top = np.iinfo(array.dtype).max
+    some = np.s_[:: max(1, array.shape[0] * half // SAMPLE)]  # rows
     shares = {
-        side: unit_share(array[:, place] / top * 2.0 - 1.0)
+        side: unit_share(from_colours(array[some, place]))
         for side, place in (("left", np.s_[:half]), ("right", np.s_[half:]))
     }
     best = max(shares, key=shares.__getitem__)
@@ -160,8 +160,8 @@ def split_channels(
     if array.shape[2] < 4:
         return array, None, None, ()
     fourth = array[..., 3]
-    empty = [np.ptp(array[..., k]) == 0 for k in (0, 2)]
-    if is_image and all(empty) and np.ptp(fourth) > 0:  # the layout of DXT5nm
+    # The layout of DXT5nm; only images have it, and only they can be sure to hold numbers.
+    if is_image and not np.ptp(array[..., [0, 2]], axis=(0, 1)).any() and np.ptp(fourth) > 0:
         return array[..., [3, 1]], None, None, ("x is in the alpha channel, y in green",)
     if is_image or array.dtype.kind != "f" or np.isin(fourth, (0, 1)).all():
         return array[..., :3], above_half(fourth), None, ()
@@ -178,8 +178,11 @@ def empty_pixels(values: npt.NDArray[Any], decoded: Decoded) -> BoolArray:
     if decoded.coded:
         top = np.iinfo(values.dtype).max if values.dtype.kind == "u" else 1.0
         white = (values == top).all(axis=-1)
-    zero = (np.abs(vectors) <= decoded.step / 2 * (1 + 1e-9)).all(axis=-1)
-    nothing: BoolArray = black | white | zero | ~np.isfinite(vectors).all(axis=-1)
+    zero, finite = np.ones_like(black), np.ones_like(black)
+    for component in np.moveaxis(vectors, -1, 0):  # one by one: they are as large as the map
+        zero &= np.abs(component) <= decoded.step / 2 * (1 + 1e-9)
+        finite &= np.isfinite(component)
+    nothing: BoolArray = black | white | zero | ~finite
     return nothing
 
 

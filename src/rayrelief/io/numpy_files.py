@@ -6,9 +6,11 @@ import math
 import os
 import sys
 import tokenize
+import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,36 +34,34 @@ MAGIC = b"\x93NUMPY"
 BROKEN = (
     *(ValueError, EOFError, OSError, MemoryError, tokenize.TokenError),
     *(SyntaxError, TypeError, KeyError, IndexError, OverflowError, RecursionError),
+    *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
 )
-BROKEN_ZIP = (*BROKEN, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
     """Array of a .npy file, as it was stored."""
     check_signature(path)
-    try:
-        with open_file(path) as file:
-            check_header(path, file, os.fstat(file.fileno()).st_size)
-            file.seek(0)
-            array: npt.NDArray[Any] = check_text(np.load(file, allow_pickle=False))
-    except BROKEN as error:
-        raise broken_or_pickled(path, error) from error
+    with _refusing_damage(path), open_file(path) as file:
+        check_header(path, file, os.fstat(file.fileno()).st_size)
+        file.seek(0)
+        array: npt.NDArray[Any] = check_text(np.load(file, allow_pickle=False))
     return array
 
 
 def read_npz(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     """Array of a .npz file: the first of ``keys`` that it has, else its only one."""
     check_signature(path)
-    try:
-        with open_file(path) as file, np.load(file, allow_pickle=False) as archive:
-            name = choose_name(path, archive.files, keys)
-            member = name if name in archive.zip.namelist() else f"{name}.npy"
-            with archive.zip.open(member) as content:
-                if content.peek(len(MAGIC)).startswith(MAGIC):
-                    check_header(path, content, archive.zip.getinfo(member).file_size)
-            array: npt.NDArray[Any] = check_text(archive[name])
-    except BROKEN_ZIP as error:
-        raise broken_or_pickled(path, error) from error
+    with (
+        _refusing_damage(path),
+        open_file(path) as file,
+        np.load(file, allow_pickle=False) as archive,
+    ):
+        name = choose_name(path, archive.files, keys)
+        member = name if name in archive.zip.namelist() else f"{name}.npy"
+        with archive.zip.open(member) as content:
+            if content.peek(len(MAGIC)).startswith(MAGIC):
+                check_header(path, content, archive.zip.getinfo(member).file_size)
+        array: npt.NDArray[Any] = check_text(archive[name])
     if not isinstance(array, np.ndarray):
         raise damaged(path, "a member is not an array")
     return array
@@ -70,10 +70,22 @@ def read_npz(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
 def npz_names(path: Path) -> tuple[str, ...]:
     """Names of the arrays in a .npz file."""
     check_signature(path)
+    with (
+        _refusing_damage(path),
+        open_file(path) as file,
+        np.load(file, allow_pickle=False) as archive,
+    ):
+        return tuple(archive.files)
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """Turn what NumPy raises into an error of the file; its advice on old heads is for writers."""
     try:
-        with open_file(path) as file, np.load(file, allow_pickle=False) as archive:
-            return tuple(archive.files)
-    except BROKEN_ZIP as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except BROKEN as error:
         raise broken_or_pickled(path, error) from error
 
 

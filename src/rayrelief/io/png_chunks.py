@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 
+PICTURE = (b"IHDR", b"PLTE", b"tRNS", b"IDAT")
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -30,6 +31,18 @@ def split_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
         chunks.append((kind, content))
         position = end + 4
     return chunks
+
+
+def bare_image(data: bytes) -> bytes:
+    """PNG file with the chunks alone that hold the picture; ValueError unless it is whole.
+
+    Others make decoders work and take memory for what nobody asked for, such as animations.
+    """
+    kept = [(kind, content) for kind, content in split_chunks(data) if kind in PICTURE]
+    kinds = [kind for kind, _ in kept]
+    if kinds[:1] != [b"IHDR"] or len(kept[0][1]) != 13 or b"IDAT" not in kinds:
+        raise ValueError("the image is missing")
+    return join_chunks([*kept, (b"IEND", b"")])
 
 
 def declared_values(data: bytes) -> tuple[int, int]:

@@ -1,19 +1,29 @@
-"""report.json of an earlier run: which files it left."""
+"""report.json of an earlier run: what it says, and which files it left."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+from rayrelief.errors import FileError
+from rayrelief.io.sources import read_bytes
 
 REPORT_NAME = "report.json"
+LARGEST = 50_000_000  # bytes: the sizes of a million parts
 
 
-def files_of_run(path: Path) -> list[str]:
-    """Names of the files that the report of a run lists; none without such a report."""
+def read_report(path: Path) -> dict[str, Any] | None:
+    """Report of a run; None where there is none, or something else."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return []
-    listed = report.get("files") if isinstance(report, dict) and "rayrelief" in report else None
+        report = json.loads(read_bytes(path, largest=LARGEST))
+    except (FileError, ValueError, RecursionError):
+        return None
+    return report if isinstance(report, dict) and "rayrelief" in report else None
+
+
+def files_of_run(report: dict[str, Any] | None) -> list[str]:
+    """Names of the files that a report lists."""
+    listed = None if report is None else report.get("files")
     names = listed if isinstance(listed, list) else []
     return [name for name in names if isinstance(name, str)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Sequence
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from rayrelief.errors import FileError, InputError
 from rayrelief.memory import in_words, memory_available
@@ -83,7 +83,7 @@ def read_bytes(path: Path, size: int = -1, *, largest: int | None = None) -> byt
     return data
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BufferedReader:
     """Open a regular file for reading; FileError for anything else, which is not even opened.
 
     To open a named pipe waits for its writer, and a device may have no end.

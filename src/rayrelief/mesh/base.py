@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.checks import LENGTHS
 from rayrelief.errors import InputError
 from rayrelief.mesh.texture import Texture
-from rayrelief.mesh.units import Unit
+from rayrelief.mesh.units import UNITS, Unit
 
 Points = npt.NDArray[np.float64]
 Faces = npt.NDArray[np.int32]
@@ -77,6 +78,8 @@ class Mesh:
 
     def scaled(self, factor: float, unit: Unit | None = None) -> Mesh:
         """Return it so many times as large, in a unit that is known then."""
+        LENGTHS.check("the factor", factor)
+        UNITS.check("the unit", unit)
         return replace(self, vertices=factor * self.vertices, unit=unit)
 
     def coloured(self, picture: npt.NDArray[np.uint8], shape: tuple[int, int]) -> Mesh:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rayrelief.checks import require
+from rayrelief.checks import LENGTHS
 from rayrelief.conventions import FloatArray
 from rayrelief.mesh.base import Faces, Mesh
 from rayrelief.mesh.borders import border, is_closed, is_oriented
@@ -21,12 +21,7 @@ FEWEST = 4
 
 def simplify(mesh: Mesh, max_error: float) -> Mesh:
     """Mesh with fewer faces, nowhere farther from the given one than an error in its unit."""
-    require(
-        max_error > 0,
-        f"max_error is {max_error}",
-        "a length above 0",
-        "Leave out the simplification",
-    )
+    LENGTHS.check("max_error", max_error)
     collapse = library_of_faces().simplify
     # A border is made of corners: the library would round them off.
     open_border = len(border(mesh.faces, len(mesh.vertices))) > 0

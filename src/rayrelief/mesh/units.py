@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from rayrelief.checks import is_length, one_of
 from rayrelief.errors import InputError
 
 Unit = Literal["mm", "cm", "m", "in"]
 METRES: dict[Unit, float] = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "in": 0.0254}
+
+UNITS = one_of((*METRES, None), "Leave it out where nobody knows how large it is")
 
 _LENGTH = re.compile(r"\s*([0-9.eE+-]+)\s*([a-z]*)\s*")
 
@@ -22,7 +25,7 @@ def in_unit(text: str, unit: Unit | None) -> float:
     except ValueError:
         number, word = -1.0, ""
     known: dict[str, float] = {str(name): metres for name, metres in METRES.items()}
-    if not 0 < number < float("inf") or (word and word not in known):
+    if not is_length(number) or (word and word not in known):
         raise InputError(
             f"the length {text!r}", expected=expected, remedy="Write a number above 0 and its unit"
         )

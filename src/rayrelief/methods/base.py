@@ -125,3 +125,10 @@ class Method(Protocol):
     ) -> Solution:
         """Solve a problem; the callback gets each iteration and stops the run by returning True."""
         ...
+
+
+def usual_iterations(method: Method) -> int | None:
+    """Number of iterations that few runs of a method exceed, where it says."""
+    limit: int | None = getattr(method, "max_iterations", None)
+    usual: int | None = getattr(method, "usual_iterations", limit)
+    return usual

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,8 @@ class Reweighted:
     connectivity
         Neighbours of a pixel: the 4 straight ones, the 4 diagonal ones, or all 8.
     max_iterations
-        Largest number of outer iterations.
+        Largest number of outer iterations. Unless given 40, and up to 120 while the surface still
+        moves far.
     tolerance
         Stop when an iteration moves the surface by less than this fraction of its relief, or when
         the surface only oscillates; None (0 on the command line) runs all iterations.
@@ -44,7 +46,7 @@ class Reweighted:
     """
 
     connectivity: Connectivity = 4
-    max_iterations: int = 40
+    max_iterations: int | None = None
     tolerance: float | None = 1e-4
     solver: Solver = field(default_factory=Multigrid)
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
@@ -57,12 +59,17 @@ class Reweighted:
         never = "Use None (0 on the command line) to run without an early stop"
         check_settings(
             self,
-            max_iterations=Rule(is_count, "an integer >= 1", default),
+            max_iterations=Rule(_is_count_or_none, "an integer >= 1", default),
             connectivity=CONNECTIVITIES,
             solver=instance_of(Solver, solver, default, called="the solver"),
             preprocessing=instance_of(Preprocessing, "a Preprocessing object", example),
             tolerance=Rule(is_positive_or_none, tolerance, never),
         )
+
+    @property
+    def usual_iterations(self) -> int:
+        """Number of outer iterations that few runs exceed."""
+        return StoppingRule().enough if self.max_iterations is None else self.max_iterations
 
     @property
     def law(self) -> Law:
@@ -100,7 +107,7 @@ def iterate(
     solver: Solver,
     backend: Backend,
     *,
-    max_iterations: int,
+    max_iterations: int | None,
     tolerance: float | None = None,
     rule: StoppingRule | None = None,
     callback: Callback | None = None,
@@ -109,21 +116,24 @@ def iterate(
 
     A problem without a start begins flat, with the law of a flat start. The surface is the last
     iterate, or the one before it if the stopping rule (docs/stopping.md) prefers that. With a
-    ``tolerance`` of None all iterations are run.
+    ``tolerance`` of None all iterations are run. With ``max_iterations`` of None a run that had
+    enough of them goes on only while its surface moves.
     """
     history: list[Iteration] = []
     unfinished = 0  # inner solves that reached their limit; only the last decides the outcome
     outcome: Outcome | None = None
+    rule = rule or StoppingRule()
+    limit = rule.most if max_iterations is None else max_iterations
     if not problem.has_equations:
-        outcome, max_iterations = Outcome.NO_EQUATIONS, 0
+        outcome, limit = Outcome.NO_EQUATIONS, 0
     with backend.compute(problem, solver) as computation:
         x = computation.start()
         computation.linearise(law if problem.start is not None else law.from_flat(), x)
         watch = Watch(computation, x, tolerance, rule)
-        for number in range(1, max_iterations + 1):
+        for number in range(1, limit + 1):
             began = time.perf_counter()
             solved = computation.solve(x, watch.tightness)
-            energy = computation.linearise(law, solved.x, last=number == max_iterations)
+            energy = computation.linearise(law, solved.x, last=number == limit)
             watch.add(x, solved.x, energy)
             change = watch.changes[-1]
             if not (np.isfinite(change) and np.isfinite(energy)):
@@ -132,14 +142,17 @@ def iterate(
             seconds = time.perf_counter() - began
             history.append(Iteration(number, energy, change, solved.steps, seconds))
             stopped = callback is not None and bool(callback(history[-1]))
-            if not (watch.is_worse and (stopped or number == max_iterations)):
-                x = solved.x
+            pauses = number == limit or (max_iterations is None and watch.pauses)
+            ending = x if watch.is_worse and (stopped or pauses) else solved.x
             unfinished += not solved.converged
             outcome = Outcome.STOPPED if stopped else watch.judge(solved.converged)
+            if outcome is None and pauses and (number == limit or not watch.goes_on(ending)):
+                outcome = watch.at_the_limit(ending)
             if outcome is not None:
+                x = ending
                 break
-        if outcome is None:
-            outcome = watch.at_the_limit(x)
+            x = solved.x
+        outcome = outcome or watch.at_the_limit(x)
         final, anchored = computation.finish(law, x), computation.anchored
     return Solution(
         final.x,
@@ -151,6 +164,10 @@ def iterate(
         weights=final.weights,
         activation=final.activation,
     )
+
+
+def _is_count_or_none(number: Any) -> bool:
+    return number is None or is_count(number)
 
 
 def unfinished_notes(unfinished: int, solves: int) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ class StoppingRule:
 
     Attributes
     ----------
+    enough, most
+        Numbers of iterations after which a run without a limit of its own ends: unless the surface
+        still moves, and in any case.
     window
         Number of iterations after which the surface is compared with the one before them.
     oscillation
@@ -33,8 +36,8 @@ class StoppingRule:
         ... and over the window by at most this many of its usual steps; a random walk would
         move by 2.4 of them.
     moving
-        Fraction of the relief: a surface that moved by more over the last window fails at the
-        iteration limit.
+        Fraction of the relief: a surface that moved by more over the last window goes on until it
+        moves by no more than an oscillation, and fails at the iteration limit.
     excursion
         An iterate is an excursion if it is this many times the usual distance from the last two.
     memory
@@ -45,6 +48,8 @@ class StoppingRule:
         second iteration would mistake its errors for jumps.
     """
 
+    enough: int = 40
+    most: int = 120
     window: int = 6
     oscillation: float = 0.02
     wandering: float = 1.5
@@ -130,6 +135,12 @@ class Watch:
             self._tightened = min(self._tightened + 1, self.rule.tightenings) if settles else 0
         return None
 
+    @property
+    def pauses(self) -> bool:
+        """Whether a run of enough iterations, and whole windows more, has just ended."""
+        more = len(self.changes) - self.rule.enough
+        return more >= 0 and more % self.rule.window == 0
+
     def at_the_limit(self, x: Vector) -> Outcome:
         """How a run ended that reached its iteration limit with the surface x."""
         if not self._solved:
@@ -174,12 +185,19 @@ class Watch:
 
         Before the second window the last iteration decides, or the one before an excursion.
         """
+        return self._moved(x) > self.rule.moving
+
+    def goes_on(self, x: Vector) -> bool:
+        """Whether a run that had enough iterations needs more: far from done, or not done since."""
+        begun = len(self.changes) > self.rule.enough
+        return self._moved(x) > (self.rule.oscillation if begun else self.rule.moving)
+
+    def _moved(self, x: Vector) -> float:
         if self._tolerance is None or not self.changes:
-            return False
+            return 0.0
         if len(self.changes) < 2 * self.rule.window:
-            return self.changes[-2 if self.strays else -1] > self.rule.moving
-        since = self._computation.change(x, self._landmark)
-        return max(self._drift, since) > self.rule.moving
+            return self.changes[-2 if self.strays else -1]
+        return max(self._drift, self._computation.change(x, self._landmark))
 
     @property
     def _falls(self) -> bool:

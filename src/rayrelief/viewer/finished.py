@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 from rayrelief.io.depth import WRITERS, read_depth
+from rayrelief.io.reports import REPORT_NAME, read_report
 from rayrelief.io.sources import as_path, missing
 from rayrelief.mesh.units import METRES
 from rayrelief.viewer.layers import NAME as LAYERS
@@ -79,7 +79,7 @@ def read_finished(path: str | os.PathLike[str]) -> Finished:
     camera = read_camera(_one_of(folder, CAMERAS), height=depth.shape[0], width=depth.shape[1])
     beside = folder / LAYERS
     layers = Layers.read(beside, depth.shape) if beside.is_file() else Layers()
-    unit, summary = _report(folder / "report.json")
+    unit, summary = _report(folder / REPORT_NAME)
     return Finished(folder.resolve().name, folder, depth, camera, layers, unit, summary)
 
 
@@ -97,10 +97,10 @@ def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
 
 def _report(path: Path) -> tuple[str, str]:
     """Unit and summary from a report; empty where there is none to be understood."""
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        unit = report.get("unit")
-        parts = [report["method"]["type"], report["status"]["cause"]]
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+    report = read_report(path)
+    if report is None:
         return "", ""
-    return unit if unit in METRES else "", ", ".join(map(str, parts))
+    parts = [(report.get("method"), "type"), (report.get("status"), "cause")]
+    words = [str(part.get(name, "")) for part, name in parts if isinstance(part, dict)]
+    unit = report.get("unit")
+    return unit if isinstance(unit, str) and unit in METRES else "", ", ".join(filter(None, words))

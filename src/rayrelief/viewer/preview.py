@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from rayrelief.checks import instance_of
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.io.images import write_png
@@ -31,11 +32,14 @@ HEIGHT = 480  # of a panel's picture, unless asked otherwise
 SMALLEST_HEIGHT = 32
 NARROWEST, WIDEST = 0.6, 1.4  # width of a panel over its height
 
+RESULTS = instance_of(Integration, "an Integration", "Give what integrate returned")
+
 
 def write_preview(
     path: str | os.PathLike[str], result: Integration, *, truth: FloatArray | None = None
 ) -> None:
     """Write the preview of a result as a PNG file; see ``render_preview``."""
+    RESULTS.check("the result", result)
     write_png(path, render_preview(result, truth=truth))
 
 

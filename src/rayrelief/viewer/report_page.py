@@ -12,15 +12,23 @@ from typing import Any
 
 import numpy as np
 
+from rayrelief.checks import is_number
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import write_whole
+from rayrelief.io.images import encode_png
+from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
+from rayrelief.io.reports import REPORT_NAME, read_report
 from rayrelief.io.sources import read_bytes
 from rayrelief.optional import library
+from rayrelief.viewer.display import colourings
+from rayrelief.viewer.finished import read_finished
+from rayrelief.viewer.layers import NAME as LAYERS
+from rayrelief.viewer.window import Window
 
-REPORT = "report.json"
 PREVIEW = "preview.png"
+WIDEST_PICTURE = 600  # pixels
 MOST_FACES = 200_000  # of all surfaces together: a page of a few megabytes
 
 
@@ -34,18 +42,15 @@ class Shown:
     @classmethod
     def read(cls, folder: Path) -> Shown:
         """Results of a run; FileError where there are none."""
-        path = folder / REPORT
+        path = folder / REPORT_NAME
         if not path.is_file():
             raise FileError(
-                f"{folder} has no {REPORT}",
+                f"{folder} has no {REPORT_NAME}",
                 expected="a folder that 'rayrelief integrate' has written",
                 remedy="Give the folder after its -o",
             )
-        try:
-            report = json.loads(read_bytes(path))
-        except ValueError:
-            report = None
-        if not isinstance(report, dict) or "rayrelief" not in report:
+        report = read_report(path)
+        if report is None:
             raise FileError(
                 f"{path} is no report of rayrelief",
                 expected="the JSON that 'rayrelief integrate' writes",
@@ -57,10 +62,10 @@ class Shown:
         """All that the page shows of it."""
         report = self.report
         method, status = _part(report, "method"), _part(report, "status")
-        history = [each for each in report.get("history") or [] if isinstance(each, dict)]
-        size = _part(report, "input").get("size") or ["?", "?"]
+        history = [each for each in _list(report.get("history")) if isinstance(each, dict)]
+        size = _list(_part(report, "input").get("size")) or ["?", "?"]
         summary = {
-            "map": f"{size[0]}x{size[1]} pixels",
+            "map": f"{'x'.join(map(str, size))} pixels",
             "method": method.get("type"),
             "camera": _part(report, "camera").get("type"),
             "status": status.get("cause"),
@@ -82,22 +87,39 @@ class Shown:
         return {
             "title": f"{report.get('scene', self.folder.name)} ({self.folder.name})",
             "summary": _rows(summary | errors),
-            "changes": [each.get("change") or 0 for each in history],
+            "changes": [_number(each.get("change")) for each in history],
             "details": _rows({"rayrelief": report["rayrelief"], **settings}),
             "preview": _address(read_bytes(preview)) if preview.is_file() else None,
+            "segments": self._segments(),
             "mesh": self._surface(most_faces),
         }
 
+    def _segments(self) -> tuple[str, str] | None:
+        """What the continuous parts are, in words and as a picture; None where nobody knows."""
+        import cv2
+
+        if not (self.folder / LAYERS).is_file():
+            return None
+        shown = read_finished(self.folder)
+        if shown.layers.segments is None:
+            return None
+        parts = colourings(shown)["segments"]()
+        window = Window.around(shown.mask, longest_side=2**31)
+        picture = np.where(shown.mask[..., None], parts.picture, 255)[window.rows, window.columns]
+        factor = min(1.0, WIDEST_PICTURE / picture.shape[1])
+        small = cv2.resize(
+            picture.astype(np.uint8), None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST
+        )
+        return parts.words, _address(encode_png(small))
+
     def _surface(self, most_faces: int) -> dict[str, Any] | None:
         """The mesh in the axes of WebGL, within a cube around the origin; None without a file."""
-        import trimesh
-
         named = (self.folder / f"mesh{suffix}" for suffix in SUFFIXES)
         path = next((path for path in named if path.is_file()), None)
         if path is None:
             return None
-        mesh: Any = trimesh.load(path, force="mesh", process=False)
-        vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces)
+        mesh = read_triangles(path)
+        vertices, faces = mesh.vertices, mesh.faces
         if not len(faces):
             return None
         if path.suffix != ".glb" and not _part(self.report, "mesh").get("solid"):
@@ -140,6 +162,14 @@ def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
 def _part(report: dict[str, Any], name: str) -> dict[str, Any]:
     part = report.get(name)
     return part if isinstance(part, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> float:
+    return float(value) if is_number(value) else 0.0
 
 
 def _rounded(value: Any) -> Any:

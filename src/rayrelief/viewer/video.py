@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rayrelief.checks import Rule
+from rayrelief.checks import Rule, is_count, is_not_negative
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
@@ -30,7 +30,12 @@ FIELD = 30.0  # degrees
 PITCH = 10.0  # degrees from above
 LIGHT = 35.0  # degrees to the left and up from the eye
 
-_SIZE = Rule(lambda size: 16 <= size <= 4096, "a number of pixels from 16 to 4096", "Use 720")
+_SIZE = Rule(
+    lambda size: is_count(size) and 16 <= size <= 4096,
+    "a number of pixels from 16 to 4096",
+    "Use 720",
+)
+_NUMBERS = Rule(is_not_negative, "a finite number >= 0", "Leave it out")
 _FRAMES = Rule(lambda count: 2 <= count <= 10_000, "2 to 10,000 frames", "Use 8 s of 30 each")
 
 
@@ -56,7 +61,9 @@ class Film:
 
     def __post_init__(self) -> None:
         _SIZE.check("the size", self.size)
-        _FRAMES.check("seconds * rate", self.count)
+        for name in ("seconds", "rate", "turn"):
+            _NUMBERS.check(name, getattr(self, name))
+        _FRAMES.check("seconds * rate", self.seconds * self.rate)
 
     @property
     def count(self) -> int:

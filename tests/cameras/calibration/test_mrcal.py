@@ -247,7 +247,10 @@ def test_a_model_is_quoted_as_the_file_calls_it(tmp_path: Path) -> None:
         (model("CAHVORE_linearity=nan", *FOUR, *JPL, 0, 0, 0), "lensmodel has linearity=nan"),
         (model("CAHVOR", *FOUR, *JPL[:-1]), "intrinsics holds 8 values; expected 9 numbers"),
         (model("CAHVORE", *FOUR, *JPL), "intrinsics holds 9 values; expected 13 numbers"),
-        (model("CAHVOR", *FOUR, 3, 0, 0, 0.1, 0), "lens axis at alpha = 3.0, beta = 0.0"),
+        (
+            model("CAHVOR", *FOUR, 3, 0, 0, 0.1, 0),
+            "alpha = 3.0; expected an angle below a right angle",
+        ),
         (model("LATLON", *FOUR, 1), "intrinsics holds 5 values; expected 4 numbers"),
     ],
 )

@@ -47,3 +47,23 @@ def test_a_photo_that_does_not_tell_names_the_option(
 def test_a_map_of_another_shape_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"300x200 .* the same proportions"):
         read_calibration(photo(tmp_path, on_film=50), Request(height=100, width=100))
+
+
+def test_a_photo_may_be_larger_than_what_pillow_would_decode(tmp_path: Path) -> None:
+    path = photo(tmp_path, on_film=50)
+    data = bytearray(path.read_bytes())
+    start = data.find(b"\xff\xc0")  # the frame: its height and its width follow
+    data[start + 5 : start + 9] = (20_000).to_bytes(2, "big") + (30_000).to_bytes(2, "big")
+    path.write_bytes(data)
+    camera = read_calibration(path).camera
+    assert camera.resolution == (30_000, 20_000)
+
+
+def test_a_photo_without_pixels_is_damaged(tmp_path: Path) -> None:
+    path = photo(tmp_path, on_film=50)
+    data = bytearray(path.read_bytes())
+    start = data.find(b"\xff\xc0")
+    data[start + 5 : start + 9] = bytes(4)
+    path.write_bytes(data)
+    with pytest.raises(FileError, match="without pixels"):
+        read_calibration(path)

@@ -7,6 +7,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import (
     array_file,
@@ -117,6 +119,7 @@ def read_camera(
     return reading.camera
 
 
+@np.errstate(invalid="ignore", over="ignore")  # files hold any bits
 def read_calibration(path: str | os.PathLike[str], request: Request | None = None) -> Reading:
     """Read a camera, and say which format it was and what was detected or assumed about it."""
     path, request = as_path(path), request or Request()

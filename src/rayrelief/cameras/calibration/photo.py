@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
 from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError
-from rayrelief.io.sources import check_signature, damaged
+from rayrelief.io import jpeg_segments
+from rayrelief.io.sources import check_signature, damaged, read_bytes
 from rayrelief.optional import library
 
 FORMAT = "EXIF of a photo"
@@ -18,6 +21,11 @@ FILM_DIAGONAL = math.hypot(36.0, 24.0)  # mm
 DETAILS = 0x8769  # where a photo keeps the following tags
 FOCAL_LENGTH, ON_FILM = 0x920A, 0xA405  # mm
 RESOLUTION, RESOLUTION_UNIT = 0xA20E, 0xA210  # of the sensor, in pixels per unit
+# What Pillow raises for a directory that is not as it should be.
+BROKEN = (
+    *(OSError, ValueError, SyntaxError, TypeError, KeyError, IndexError, AttributeError),
+    *(struct.error, ZeroDivisionError, OverflowError, MemoryError, RecursionError),
+)
 MILLIMETRES = {2: 25.4, 3: 10.0, 4: 1.0}  # in an inch, a centimetre
 
 
@@ -27,11 +35,17 @@ def read(path: Path, request: Request) -> tuple[str, Reading]:
     instead = "give the focal length with --focal"
     pillow = library("PIL.Image", f"the EXIF of the photo {path}", "photo", otherwise=instead)
     try:
-        with pillow.open(path) as photo:
-            tags: dict[int, Any] = dict(photo.getexif().get_ifd(DETAILS))
-            width, height = photo.size
-    except (OSError, ValueError, SyntaxError) as error:
+        data = read_bytes(path)
+        width, height, _ = jpeg_segments.size(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tags that cannot be read, and are not there then
+            exif = pillow.Exif()
+            exif.load(jpeg_segments.exif(data))
+            tags: dict[int, Any] = dict(exif.get_ifd(DETAILS))
+    except BROKEN as error:
         raise damaged(path, error) from error
+    if min(width, height) < 1:
+        raise damaged(path, "it declares an image without pixels")
     focal, source = _focal_length(path, tags, math.hypot(width, height))
     size = request.size or (width, height)
     if abs(math.log(size[0] / size[1] * height / width)) > 0.02:
@@ -52,7 +66,7 @@ def _focal_length(path: Path, tags: dict[int, Any], diagonal: float) -> tuple[fl
         on_film = float(tags.get(ON_FILM, 0))
         length, density = float(tags.get(FOCAL_LENGTH, 0)), float(tags.get(RESOLUTION, 0))
         unit = MILLIMETRES.get(int(tags.get(RESOLUTION_UNIT, 0)), 0.0)
-    except (TypeError, ValueError, ZeroDivisionError) as error:
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         raise damaged(path, error) from error
     if on_film > 0:
         return on_film / FILM_DIAGONAL * diagonal, f"{on_film:g} mm on 35 mm film"

@@ -119,12 +119,15 @@ class MeshOptions(OptionGroup):
 
     def check(self, scene: Scene) -> None:
         """Raise InputError before a run rather than after it, if a mesh cannot be had."""
+        from rayrelief.io.images import read_picture
         from rayrelief.mesh.simplification import library_of_faces
 
         if self.max_error is not None:
             library_of_faces()
         if self.colour == "error" and scene.depth is None:
             raise _no_truth()
+        if self.photo is not None:
+            read_picture(self.photo)
 
     def mesh_of(self, result: Integration, truth: FloatArray | None) -> Mesh:
         """Mesh of a result as these options want it."""
@@ -137,7 +140,7 @@ class MeshOptions(OptionGroup):
             mesh = result.solid(width=width, base=base, unit=unit, **rule)
             mesh = replace(mesh, left_out=left_out)
         elif width is not None:
-            mesh = mesh.scaled(width / float(np.ptp(mesh.vertices[:, 0])), unit)
+            mesh = mesh.scaled(width / _width_of(mesh), unit)
         else:
             mesh = replace(mesh, unit=unit)
         if max_error is not None:
@@ -164,6 +167,18 @@ class MeshOptions(OptionGroup):
             raise _no_truth()
         error = colours.error_of(result, truth)
         return colours.error_scale(error).paint(error)
+
+
+def _width_of(mesh: Mesh) -> float:
+    """From the leftmost to the rightmost vertex."""
+    side = float(np.ptp(mesh.vertices[:, 0])) if len(mesh.vertices) else 0.0
+    if side > 0:
+        return side
+    raise InputError(
+        "a surface without any width",
+        expected="pixels beside each other",
+        remedy="Check the mask, or leave out --width",
+    )
 
 
 def _no_truth() -> InputError:

@@ -61,7 +61,8 @@ class Setting:
             return {str(choice): choice for choice in self.choices}[given]
         # None cannot be typed: 0 is the way to it from a default that is another number.
         has_number = any(default is not None for default in self.defaults.values())
-        return None if self.optional and has_number and given == 0 else given
+        measures = self.optional and has_number and self.kind is float
+        return None if measures and given == 0 else given
 
     def parameter(self) -> Parameter:
         """It as a parameter of a verb."""
@@ -79,8 +80,9 @@ class Setting:
     def _default_in_words(self) -> str:
         methods: dict[Any, list[str]] = {}
         for method, default in self.defaults.items():
-            methods.setdefault(default, []).append(method)
-        if [*methods] == [None]:
+            if default is not None or self.kind is float:  # else the help says what it is then
+                methods.setdefault(default, []).append(method)
+        if [*methods] in ([], [None]):
             return ""
         if len(methods) == 1:
             return f"[default: {self._word(*methods)}]"

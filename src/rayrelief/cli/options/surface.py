@@ -81,6 +81,27 @@ class SurfaceOptions(OptionGroup):
             raise typer.BadParameter("give either --depth-prior or --point, not both")
         if self.depth_sigma is not None and self.depth_prior is None:
             raise typer.BadParameter("--depth-sigma goes with --depth-prior FILE")
+        self.known_distance()
+        self.known_points()
+
+    def known_distance(self) -> tuple[float, ...] | None:
+        """Two pixels and the length between their points, or BadParameter."""
+        if self.distance is None:
+            return None
+        return numbers(self.distance, 5, "--distance", "u,v,u,v,LENGTH")
+
+    def known_points(self) -> list[tuple[float, ...]]:
+        """Columns, rows and depths, or BadParameter."""
+        return [numbers(text, 3, "--point", "u,v,z") for text in self.point or ()]
+
+    def check(self) -> None:
+        """Raise before a long run rather than after it, if the height has no place."""
+        from rayrelief.cli.runs.places import check_folder
+        from rayrelief.io.height import check_height_suffix
+
+        if self.height_file is not None:
+            check_height_suffix(self.height_file)
+            check_folder(self.height_file.parent, [self.height_file])
 
     def arguments(self, scene: Scene) -> dict[str, Any]:
         """Arguments of integrate for a scene."""
@@ -98,8 +119,8 @@ class SurfaceOptions(OptionGroup):
 
         if self.scale_to is not None:
             return result.scaled(factor_to_depth(result, self.scale_to))
-        if self.distance is not None:
-            u, v, s, t, length = numbers(self.distance, 5, "--distance", "u,v,u,v,LENGTH")
+        if (known := self.known_distance()) is not None:
+            u, v, s, t, length = known
             return result.scaled(factor_to_distance(result, (u, v), (s, t), length))
         return result
 
@@ -128,7 +149,7 @@ class SurfaceOptions(OptionGroup):
         from rayrelief.prior import DepthPrior
 
         height, width = scene.mask.shape
-        points = [numbers(text, 3, "--point", "u,v,z") for text in self.point or ()]
+        points = self.known_points()
         known = DepthPrior.at(points, height, width) if points else None  # type: ignore[arg-type]
         if self.depth_prior is None:
             return known

@@ -23,7 +23,7 @@ from rayrelief.errors import Outcome, Status
 from rayrelief.estimate import check_memory, memory_needed
 from rayrelief.integration import integrate
 from rayrelief.memory import in_words, memory_available
-from rayrelief.methods.base import Callback, Iteration, Method, Solution
+from rayrelief.methods.base import Callback, Iteration, Method, Solution, usual_iterations
 from rayrelief.problem import Problem
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -55,7 +55,7 @@ def dry_run(
     }
     if memory_check:
         check_memory(pixels, inside, method, backend, afterwards=afterwards)
-    limit = getattr(method, "max_iterations", None)
+    limit = usual_iterations(method)
     with progress(f"measuring {scene.name}", limit) as advance:
         _load_kernels(method, threads)
         whole, prepare = _without_solving(scene, method, threads)

@@ -42,5 +42,5 @@ def check_not_replaced(inputs: Iterable[Path], results: Iterable[Path]) -> None:
 def _is_same(one: Path, other: Path) -> bool:
     try:
         return os.path.samefile(one, other)
-    except OSError:  # one of them is not there, or not for us to see
+    except (OSError, ValueError):  # one of them is not there, not for us to see, or no path
         return False

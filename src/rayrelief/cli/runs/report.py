@@ -15,8 +15,9 @@ import numpy as np
 
 import rayrelief
 from rayrelief.cameras.base import Camera
+from rayrelief.conventions import FloatArray
 from rayrelief.evaluation.metrics import DepthErrors
-from rayrelief.io.reports import files_of_run
+from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -76,7 +77,7 @@ def describe_mesh(mesh: Mesh) -> dict[str, Any]:
     return {
         "vertices": len(mesh.vertices),
         "faces": len(mesh.faces),
-        "size": np.ptp(mesh.vertices, axis=0).tolist(),
+        "size": _sides(mesh).tolist(),
         "unit": mesh.unit,
         "solid": mesh.solid,
         "left_out": None if mesh.left_out is None else asdict(mesh.left_out),
@@ -87,16 +88,22 @@ def mesh_summary(mesh: Mesh) -> str:
     """The same in one line."""
     parts = [f"{len(mesh.faces):,} faces" if len(mesh.faces) else f"{len(mesh.vertices):,} points"]
     if mesh.unit is not None:
-        sides = " x ".join(f"{side:.4g}" for side in np.ptp(mesh.vertices, axis=0))
+        sides = " x ".join(f"{side:.4g}" for side in _sides(mesh))
         parts.append(f"{'a solid of ' if mesh.solid else ''}{sides} {mesh.unit}")
     if mesh.left_out is not None:
         parts.append(str(mesh.left_out))
     return "; ".join(parts)
 
 
+def _sides(mesh: Mesh) -> FloatArray:
+    """Lengths (3,) of the box around a mesh; 0 around nothing."""
+    return np.ptp(mesh.vertices, axis=0) if len(mesh.vertices) else np.zeros(3)
+
+
 def earlier_files(path: Path) -> list[str]:
     """Names of results that the report of an earlier run lists; none without such a report."""
-    return list(dict.fromkeys(name for name in files_of_run(path) if RESULT.fullmatch(name)))
+    listed = files_of_run(read_report(path))
+    return list(dict.fromkeys(name for name in listed if RESULT.fullmatch(name)))
 
 
 def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:

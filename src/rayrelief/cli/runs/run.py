@@ -22,7 +22,7 @@ from rayrelief.cli.runs.report import (
     mesh_summary,
     to_json,
 )
-from rayrelief.cli.terminal.console import EXIT_FAILED, progress, say, show, tell
+from rayrelief.cli.terminal.console import EXIT_FAILED, beyond_range, progress, say, show, tell
 from rayrelief.cli.terminal.signals import postponed
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, Outcome
@@ -30,9 +30,8 @@ from rayrelief.estimate import check_memory, directions_of
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
 from rayrelief.io.atomic import together, write_whole
-from rayrelief.io.height import check_height_suffix
 from rayrelief.mesh import Mesh
-from rayrelief.methods.base import Method
+from rayrelief.methods.base import Method, usual_iterations
 from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -90,8 +89,7 @@ def integrate_into(
     say_notes(scene)
     surface, mesh_options = surface or SurfaceOptions(), mesh_options or MeshOptions()
     mesh_options.check(scene)
-    if surface.height_file is not None:
-        check_height_suffix(surface.height_file)
+    surface.check()
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         afterwards = files_memory(pixels, inside, method, mesh_formats, mesh_options.solid)
@@ -105,7 +103,8 @@ def integrate_into(
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     began = time.perf_counter()
-    with together() as batch:  # files of two runs must not lie beside each other
+    # Files of two runs must not lie beside each other.
+    with beyond_range(result.status.outcome in NO_SURFACE), together() as batch:
         written, mesh = _write_files(result, truth, written, mesh_options)
         written += surface.write(result)
         seconds["write"] = time.perf_counter() - began
@@ -130,7 +129,7 @@ def files_memory(
 ) -> int:
     """Bytes at the peak of mesh, preview, angle and files, measured as those of ``estimate``."""
     writing = max((MESH_BYTES.get(form, 0) for form in mesh_formats), default=0)
-    more = writing + (200 if solid else 0)
+    more = writing * 3 // 2 + 200 if solid else writing  # a body has twice the faces
     return 140_000_000 + 128 * pixels + (28 + 46 * directions_of(method) + more) * inside
 
 
@@ -164,7 +163,7 @@ def run(
     **known: Any,
 ) -> Integration:
     """Integrate a scene under a progress bar, with what is known of its surface."""
-    limit = getattr(method, "max_iterations", None)
+    limit = usual_iterations(method)
     with progress(f"integrating {scene.name}", limit) as advance:
         return integrate(
             scene.normals,

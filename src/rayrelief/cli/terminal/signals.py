@@ -6,12 +6,13 @@ the signal is remembered, and whatever became of the exception, the command ends
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -87,10 +88,23 @@ def postponed() -> Iterator[None]:
 
 def _receive(number: int, _: FrameType | None) -> None:
     _STATE.received = number
+    atexit.unregister(leave_at_once)
+    atexit.register(leave_at_once)  # the last one is called first
     if _STATE.is_over:
         os._exit(exit_code())
     if not _STATE.postponed:
         raise KeyboardInterrupt
+
+
+def leave_at_once() -> None:
+    """End the process without taking it down piece by piece.
+
+    LLVM that was interrupted while it compiled crashes then, which would be the exit code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(exit_code())
 
 
 def _told_unless_interrupted(problem: Any) -> None:

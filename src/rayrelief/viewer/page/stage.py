@@ -11,7 +11,7 @@ import numpy as np
 from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.mesh import Mesh
 from rayrelief.meshing import CUT
-from rayrelief.shading import Image
+from rayrelief.shading import CLAY, Image
 from rayrelief.viewer.display import Colouring, colourings
 from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.page.picking import first_hit
@@ -22,6 +22,7 @@ APART = 2.1  # radii between the middles of neighbours
 LIGHT = (-0.8, 0.8, 1.0)
 FIELD = np.radians(40)  # of the picture, vertically
 MARK = 0.012  # radius of a clicked point
+FORMING = "/forming"
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,13 @@ class Actor:
 
     def _add_wires(self, name: str) -> Any:
         return self._scene.add_mesh_simple(
-            name, self.vertices, self.mesh.faces, color=INK, wireframe=True, cast_shadow=False
+            name,
+            self.vertices,
+            self.mesh.faces,
+            color=INK,
+            wireframe=True,
+            opacity=0.3,  # the lines of a dense mesh would hide it
+            cast_shadow=False,
         )
 
     def _add_camera(self, name: str) -> Any:
@@ -150,6 +157,22 @@ class Stage:
         self._arrange()
         self._frame_view()
         return actor
+
+    def form(self, shown: Finished) -> None:
+        """Draw a surface that is still being integrated, beside the others."""
+        mesh, _ = Placed.of(shown).mesh(CUT)
+        self._server.scene.add_mesh_simple(
+            FORMING,
+            from_opencv(mesh.vertices, "opengl"),
+            mesh.faces,
+            color=CLAY,
+            position=APART * (len(self.actors) + 1) / 2 * self._right * bool(self.actors),
+            cast_shadow=False,
+        )
+
+    def forget_forming(self) -> None:
+        """Remove the surface that was being integrated."""
+        self._server.scene.remove_by_name(FORMING)
 
     def clear(self) -> None:
         """Take all results off."""

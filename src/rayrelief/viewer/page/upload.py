@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rayrelief.cameras.calibration import write_camera
-from rayrelief.conventions import SOURCES
+from rayrelief.conventions import SOURCES, FloatArray
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
 from rayrelief.integration import integrate
@@ -18,11 +18,13 @@ from rayrelief.io.depth import write_depth
 from rayrelief.io.meshes import write_mesh
 from rayrelief.memory import in_words
 from rayrelief.methods import catalogue
-from rayrelief.methods.base import Iteration
+from rayrelief.methods.base import Iteration, usual_iterations
+from rayrelief.methods.devices import backend_for
 from rayrelief.scene import Scene
-from rayrelief.viewer.finished import read_finished
+from rayrelief.viewer.finished import Finished, read_finished
 from rayrelief.viewer.layers import NAME as LAYERS
 from rayrelief.viewer.layers import Layers
+from rayrelief.viewer.page.forming import Watched
 from rayrelief.viewer.page.stage import Stage
 
 CAMERAS = ("field of view", "orthographic", "uploaded file")
@@ -69,13 +71,16 @@ class Upload:
             self._progress = gui.add_progress_bar(0.0, visible=False)
             self._message = gui.add_markdown("")
         for role, button in buttons.items():
-            button.on_upload(lambda event, role=role: self._told(self._take, role, event.target))
-        go.on_click(lambda _: self._told(self._integrate, beside.value))
+            # Files may come faster than they are examined: they wait for each other.
+            button.on_upload(
+                lambda event, role=role: self._told(True, self._take, role, event.target)
+            )
+        go.on_click(lambda _: self._told(False, self._integrate, beside.value))
 
-    def _told(self, action: Callable[..., None], *arguments: Any) -> None:
+    def _told(self, waits: bool, action: Callable[..., None], *arguments: Any) -> None:
         """Do something, and say in the page why it cannot be done."""
-        if not self._busy.acquire(blocking=False):
-            self._message.content = "A map is being integrated: wait until it is finished."
+        if not self._busy.acquire(blocking=waits):
+            self._message.content = "Another map is being examined or integrated: wait for it."
             return
         try:
             self._message.content = ""
@@ -109,7 +114,7 @@ class Upload:
         if "normal map" in self._files:
             camera = self._files.get("camera file")
             findings = self._examine(self._files["normal map"], camera, self._files.get("mask"))
-            self._findings.content = f"```\n{findings.replace(str(self._folder), '')}\n```"
+            self._findings.content = as_markdown(findings.replace(str(self._folder), ""))
 
     def _scene(self) -> Scene:
         """Scene of the files and what was chosen beside them."""
@@ -140,21 +145,30 @@ class Upload:
     def _integrate(self, beside: bool) -> None:
         self._progress.visible, self._progress.value = True, 0.0
         scene, method = self._scene(), catalogue.RECIPES[self._method.value]()
-        limit = getattr(method, "max_iterations", None) or 40
+        limit = usual_iterations(method) or 40
+        if not beside:
+            self._stage.clear()
 
         def advance(iteration: Iteration) -> None:
             self._progress.value = min(100.0 * iteration.number / limit, 100.0)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IntegrationWarning)  # the status says the same
-            result = integrate(
-                scene.normals,
-                scene.camera,
-                mask=scene.mask,
-                confidence=scene.confidence,
-                method=method,
-                callback=advance,
-            )
+        def show(depth: FloatArray) -> None:
+            self._stage.form(Finished("", self._folder, depth, scene.camera, Layers()))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IntegrationWarning)  # the status says the same
+                result = integrate(
+                    scene.normals,
+                    scene.camera,
+                    mask=scene.mask,
+                    confidence=scene.confidence,
+                    method=method,
+                    backend=Watched(backend_for("cpu", method), show),
+                    callback=advance,
+                )
+        finally:
+            self._stage.forget_forming()
         self._runs += 1
         folder = self._folder / f"{scene.name}-{self._runs}"
         write_depth(folder / "depth.npz", result.depth, result.depth_kind)
@@ -166,10 +180,16 @@ class Upload:
             width=result.depth.shape[1],
         )
         Layers.of(result).write(folder / LAYERS)
-        shown = read_finished(folder)
-        if not beside:
-            self._stage.clear()
-        self._stage.add(shown)
+        self._stage.add(read_finished(folder))
         self._finished()
         notes = "".join(f"\n- {note}" for note in (*scene.notes, *result.status.notes))
         self._message.content = f"{result.status.cause}{notes}"
+
+
+def as_markdown(findings: str) -> str:
+    """Lines that begin with a name, or continue the one before, as a narrow panel can show them."""
+    lines = [
+        f"- {line.strip()}" if line.startswith(" ") else re.sub(r"^(\S+) +", r"\n**\1:** ", line)
+        for line in findings.splitlines()
+    ]
+    return "\n".join(lines)
