@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.io.sources import read_bytes
 from rayrelief.large.layout import Layout, Window, common, shape_of, size_of, within
 
 Array = npt.NDArray[Any]
@@ -74,5 +75,5 @@ class Store:
         path = self.folder / f"{name}.json"
         if not path.is_file():
             return None
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = json.loads(read_bytes(path))
         return values
