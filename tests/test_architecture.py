@@ -55,6 +55,7 @@ ORDER = [
     "evaluation",
     "viewer",
     "batch",
+    "large",
     "cli",
     "__main__",
 ]

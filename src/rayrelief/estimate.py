@@ -56,7 +56,8 @@ def check_memory(
     available = min(available, available if limit is None else limit)
     if needed <= available:
         return
-    remedies = ["halve its resolution", "close other programs"]
+    remedies = ["halve its resolution", "integrate it in blocks (docs/large_maps.md)"]
+    remedies.append("close other programs")
     if directions_of(method) > 4:
         remedies.insert(0, "use connectivity 4")
     if not isinstance(getattr(method, "solver", None), Multigrid | None):

@@ -206,3 +206,25 @@ def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
         run("integrate", maps, "-o", out / "cluster", *FAST, *scheduler)
     here, there = ((out / name / "summary.csv").read_bytes() for name in ("here", "cluster"))
     assert here == there
+
+
+def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(
+    run, tmp_path, out, read_report
+):
+    frames = tmp_path / "frames"
+    for number in range(3):
+        write_layout(frames / f"{number}", gallery.vase(24, 32))
+    words = (*FAST, "--sequence", "--threads", 1)
+    run("integrate", frames, "-o", out, *words)
+    changes = [read_report(out / name)["history"][0]["change"] for name in "01"]
+    assert changes[1] < 0.5 * changes[0], "nothing has moved"
+    depth = (out / "2" / "depth.npy").read_bytes()
+    (out / "2" / "report.json").unlink()
+    run("integrate", frames, "-o", out, *words)
+    assert (out / "2" / "depth.npy").read_bytes() == depth
+
+
+def test_a_sequence_is_computed_by_one_process(run, maps, out):
+    ended = run("integrate", maps, "-o", out, "--sequence", "--workers", 2)
+    assert ended.code == 2
+    assert "--sequence goes with neither" in ended.err

@@ -83,7 +83,7 @@ def test_every_plain_setting_of_a_recipe_is_an_option(verb, method):
 def test_both_verbs_have_the_same_options_of_input_and_method():
     integrate, evaluate = (options_of(verb) for verb in VERBS)
     own = {"out", "depth_format", "mesh_format", "dry_run", "device"}
-    own |= {"workers", "scheduler", "quiet"}
+    own |= {"workers", "scheduler", "quiet", "memory", "sequence"}
     own |= {each.name for group in (MeshOptions, SurfaceOptions) for each in fields(group)}
     assert integrate.keys() - evaluate.keys() == own
     assert not evaluate.keys() - integrate.keys()

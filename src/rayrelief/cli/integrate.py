@@ -15,6 +15,7 @@ from rayrelief.cli.terminal.console import plain_errors
 DEPTH_FORMATS = ("npy", "npz", "exr", "png")
 MESH_FORMATS = ("ply", "obj", "glb", "stl")
 _MANY = "Many maps"
+_LARGE = "Maps larger than memory"
 
 
 def integrate(
@@ -55,6 +56,25 @@ def integrate(
             rich_help_panel=_MANY,
         ),
     ] = None,
+    sequence: Annotated[
+        bool,
+        typer.Option(
+            "--sequence",
+            help="Frames of a video, in order: each starts from the surface of the last one, "
+            "unless there is a cut.",
+            rich_help_panel=_MANY,
+        ),
+    ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="4GB",
+            help="Memory of all workers for a map in blocks: one whose path, or whose OUT, ends in "
+            ".zarr, or OUT in .tif. Three quarters of what is available by default; needs "
+            "rayrelief[large].",
+            rich_help_panel=_LARGE,
+        ),
+    ] = None,
     **chosen: Any,
 ) -> None:
     """Integrate normal maps: depth, mesh, preview and report land in the folder OUT.
@@ -67,6 +87,7 @@ def integrate(
         from rayrelief.cli.options.settings import build_method
         from rayrelief.cli.runs.dry_run import dry_run as estimate
         from rayrelief.cli.runs.inputs import check_not_replaced
+        from rayrelief.cli.runs.large import integrate_large, is_large
         from rayrelief.cli.runs.many import check_height_name, integrate_many, worker_count
         from rayrelief.cli.runs.one_of_many import files_of
         from rayrelief.cli.runs.places import formats, result_files
@@ -80,15 +101,30 @@ def integrate(
         surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
+        given: dict[str, Any]
         made: Any = {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
         made |= {"surface": surface, "device": device.value}
+        if is_large(paths, out):
+            if surface != SurfaceOptions() or meshing != MeshOptions() or dry_run:
+                raise typer.BadParameter(
+                    "options of known depth, relief, mesh and --dry-run go with maps that are "
+                    "integrated whole, not with those in blocks"
+                )
+            given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
+            given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
+            integrate_large(paths, out, mesh_formats=mesh_formats, **given)
+            return
+        if memory is not None:
+            raise typer.BadParameter("--memory goes with maps in blocks: give -o a path in .zarr")
         if not is_one_map(paths):
             if dry_run:
                 raise typer.BadParameter("--dry-run goes with one map, not with several")
             check_height_name(surface.height_file)
-            given: Any = {"source": source, "method": method, "meshing": meshing}
+            given = {"source": source, "method": method, "meshing": meshing}
             given |= {"workers": worker_count(workers), "scheduler": scheduler}
-            integrate_many(paths, out, **given, **how, **made)
+            if sequence and (scheduler is not None or workers != "auto"):
+                raise typer.BadParameter("--sequence goes with neither --workers nor --scheduler")
+            integrate_many(paths, out, sequence=sequence, **given, **how, **made)
             return
         (path,) = paths
         scene = source.scene(path)

@@ -52,6 +52,11 @@ class EdgeEquations:
     unknown: Unknown
     left_out: int = 0
 
+    def precision(self, d: int) -> FloatArray:
+        """(N,): what the squared residual of an edge of weight 1 counts, in one direction."""
+        gamma: FloatArray = self.gamma[d].astype(np.float64)
+        return np.square(gamma, out=gamma)
+
     def without_impossible(self) -> EdgeEquations:
         """Leave out, and count, edges whose offset is NaN; splits components if needed."""
         impossible = np.isnan(self.offset)

@@ -68,6 +68,14 @@ class IntervalEquations(EdgeEquations):
     lead: SingleArray
     noise: float
 
+    def precision(self, d: int) -> FloatArray:
+        """(N,): what the squared residual of an edge of weight 1 counts, in one direction."""
+        sigma = self.sigma[d // 2]
+        if d % 2:
+            sigma = np.take(sigma, self.graph.neighbours[d])
+        precision: FloatArray = super().precision(d) / sigma.astype(np.float64) ** 2
+        return precision
+
 
 def interval_equations(
     graph: PixelGraph, normals: FloatArray, view: View, *, noise: float | None = None

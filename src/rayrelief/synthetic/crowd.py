@@ -46,6 +46,21 @@ def crowd(
     seed
         Integer >= 0 that determines the arrangement.
     """
+    shapes = crowd_shapes(height, width, across=across, seed=seed)
+    if camera is None:
+        camera = crowd_camera(height, width)
+    return render(shapes, camera, height, width, name="crowd")
+
+
+def crowd_camera(height: int, width: int) -> Pinhole:
+    """Camera through which a crowd of this size fills the picture."""
+    return Pinhole.from_fov(_DEGREES, height, width)
+
+
+def crowd_shapes(
+    height: int, width: int, *, across: float | None = None, seed: int = 0
+) -> list[Shape]:
+    """Shapes of `crowd`, near ones first: to render a part of a picture too large for memory."""
     longer = max(height, width)
     if across is None:
         across = longer / _PIXELS_APART
@@ -67,9 +82,7 @@ def crowd(
         for right, away in _places(half * width / longer, half * height / longer, apart)
     ]
     shapes.append(Plane(_TABLE.at(0.0, 0.0), _TABLE.up))
-    if camera is None:
-        camera = Pinhole.from_fov(_DEGREES, height, width)
-    return render(shapes, camera, height, width, name="crowd")
+    return shapes
 
 
 def _places(right: float, down: float, apart: float) -> Iterator[tuple[float, float]]:

@@ -12,14 +12,16 @@ from typing import Any
 import typer
 
 from rayrelief.batch.base import Engine
+from rayrelief.batch.here import Here
 from rayrelief.batch.plan import PlannedMap, absolute, plan
-from rayrelief.batch.processes import Processes
+from rayrelief.batch.processes import Processes, cores
 from rayrelief.batch.running import run
 from rayrelief.cameras.calibration import is_camera_text
 from rayrelief.cli.runs.one_of_many import Done, OneOfMany, failed
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.runs.run import NO_SURFACE
+from rayrelief.cli.runs.sequence import InSequence
 from rayrelief.cli.runs.summary import as_csv, as_table, has_surface
 from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import EXIT_FAILED, counting, say, show, tell
@@ -40,6 +42,7 @@ def integrate_many(
     scheduler: str | None,
     threads: int | None,
     as_json: bool,
+    sequence: bool = False,
     **options: Any,
 ) -> None:
     """Integrate maps into folders below one, and tell how they went."""
@@ -47,8 +50,12 @@ def integrate_many(
     summary, sheet = out / SUMMARY, out / SHEET
     check_folder(out, [summary, sheet])
     planned = plan(paths, out)
-    engine = engine_for(len(planned), workers, scheduler, threads)
-    task = OneOfMany(engine, picture_side=picture_side(len(planned)), **_absolute(options))
+    if sequence:  # each frame waits for the one before
+        engine: Engine = Here(threads or cores())
+    else:
+        engine = engine_for(len(planned), workers, scheduler, threads)
+    kind = InSequence if sequence else OneOfMany
+    task = kind(engine, picture_side=picture_side(len(planned)), **_absolute(options))
     done = _all_done(engine, task, planned)
     rows = [each.row for each in done]
     write_whole(summary, as_csv(rows))

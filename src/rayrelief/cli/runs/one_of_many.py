@@ -18,7 +18,7 @@ from rayrelief.cli.options.shared import Input
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.inputs import check_not_replaced, scene_files
 from rayrelief.cli.runs.places import REPORT, result_files
-from rayrelief.cli.runs.run import integrate_into
+from rayrelief.cli.runs.run import Finished, integrate_into
 from rayrelief.cli.runs.summary import Row, failed_row, row_of
 from rayrelief.cli.terminal.console import EXPECTED, NOTE, in_words, spoken_warnings
 from rayrelief.methods.base import Method
@@ -80,7 +80,7 @@ class OneOfMany:
         return replace(done, said=(*warnings, *done.said))
 
     def _done(self, planned: PlannedMap) -> Done:
-        out, surface = planned.folder, self.surface
+        out, surface = planned.folder, self._surface()
         if surface.height_file is not None:
             surface = replace(surface, height_file=out / surface.height_file)
         read = files_of(planned.path, self.source, self.meshing, surface)
@@ -96,14 +96,14 @@ class OneOfMany:
 
     def _integrate(
         self, planned: PlannedMap, surface: SurfaceOptions, read: list[Path], mark: str
-    ) -> None:
+    ) -> Finished:
         share = self.engine.share()
         scene = self.source.scene(planned.path)
         formats: Any = {"depth_formats": self.depth_formats, "mesh_formats": self.mesh_formats}
         results = result_files(planned.folder, scene.camera, **formats)
         more = [] if surface.height_file is None else [surface.height_file]
         check_not_replaced(read, [*results, *more])
-        integrate_into(
+        return integrate_into(
             planned.folder,
             scene,
             self.method,
@@ -116,6 +116,10 @@ class OneOfMany:
             fingerprint=mark,
             **formats,
         )
+
+    def _surface(self) -> SurfaceOptions:
+        """Options of the surface of the next map."""
+        return self.surface
 
     def _settings(self) -> list[object]:
         """All that changes a result, besides the files that are read."""

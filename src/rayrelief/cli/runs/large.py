@@ -1,0 +1,189 @@
+"""rayrelief integrate with a map in blocks: zarr or tiled TIFF in, the same out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rayrelief.batch.base import Engine
+from rayrelief.batch.here import Here
+from rayrelief.batch.plan import absolute
+from rayrelief.batch.processes import Processes, cores
+from rayrelief.cameras.calibration import write_camera
+from rayrelief.cli.options.shared import Input
+from rayrelief.cli.runs.inputs import check_not_replaced
+from rayrelief.cli.runs.places import check_folder
+from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.terminal.console import has_bar, say, show, tell
+from rayrelief.cli.terminal.signals import Interruptible
+from rayrelief.datasets.folder import find_camera
+from rayrelief.datasets.masks import AUTO, NONE
+from rayrelief.io.atomic import write_whole
+from rayrelief.large.arrays import TIFF, ZARR, MapFile
+from rayrelief.large.layout import Layout
+from rayrelief.large.planning import side_for
+from rayrelief.large.results import check_place, write_depth
+from rayrelief.large.running import Finished, integrate_blocks
+from rayrelief.large.tiles import write_tiles
+from rayrelief.memory import in_words, memory_available
+from rayrelief.methods.base import Method
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+SHARE = 0.75  # of the available memory, unless told otherwise
+
+
+def is_large(paths: list[Path], out: Path) -> bool:
+    """Whether the suffix of the map or of its result asks for blocks."""
+    asked = (*ZARR, *TIFF)
+    return out.suffix.lower() in asked or any(p.suffix.lower() in ZARR for p in paths)
+
+
+def parse_memory(text: str | None) -> int:
+    """Bytes of a size such as 4GB; most of what is available unless given."""
+    if text is None:
+        return int(SHARE * memory_available())
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", text.lower())
+    if found is None or float(found[1]) == 0:
+        raise typer.BadParameter(f"--memory {text!r}: expected a size such as 4GB")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def integrate_large(
+    paths: list[Path],
+    out: Path,
+    *,
+    source: Input,
+    method: Method,
+    memory: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    threads: int | None,
+    mesh_formats: list[str],
+    as_json: bool,
+) -> None:
+    """Integrate one map in blocks, write its depth, and tell how it went."""
+    if len(paths) != 1:
+        raise typer.BadParameter("a map in blocks is integrated alone, not with others")
+    if set(mesh_formats) - {"ply", "glb"}:
+        raise typer.BadParameter("--mesh-format: the tiles of a map in blocks are .glb files")
+    began, path, out = time.perf_counter(), absolute(paths[0]), absolute(out)
+    check_folder(out.parent)
+    check_not_replaced([path], [out])
+    check_place(out)
+    mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
+    found = MapFile.at(path, source.convention, mask)
+    camera, notes = find_camera(
+        None, source.camera_text, *found.shape, source.which, source.k_order.value
+    )
+    for note in notes:
+        say(f"note: {note}")
+    if camera.wraps(found.shape[1]):
+        say("note: the left and right border of a panorama in blocks are not joined")
+    size, count = parse_memory(memory), 1 if workers is None else workers
+    own = threads or max(1, cores() // count)
+    layout = Layout.of(*found.shape, side_for(size, count, method, own))
+    engine: Engine = Here(own) if count == 1 else Processes(count, own, size // count)
+    if scheduler is not None:
+        from rayrelief.batch.cluster import Cluster
+
+        engine = Cluster(scheduler, own)
+    say(
+        f"note: {len(layout)} blocks of at most {_sides(layout)} pixels, overlap "
+        f"{layout.overlap}, for {in_words(size)}"
+    )
+    work = out.with_name(f"{out.name}.work")
+    camera = _sized(camera, *found.shape)
+    with Interruptible(), _progress() as progress:
+        try:
+            finished = integrate_blocks(
+                found,
+                camera,
+                work,
+                method=method,
+                layout=layout,
+                engine=engine,
+                threads=own,
+                progress=progress,
+            )
+            report = _report(found, finished, time.perf_counter() - began)
+            write_depth(out, finished, report)
+            write_camera(out.with_suffix(".camera.json"), camera)
+            if "glb" in mesh_formats:
+                write_tiles(out.with_suffix(".tiles"), finished, engine, progress)
+        except KeyboardInterrupt:
+            say(f"note: what is done is kept in {work}; the same command goes on")
+            raise
+    write_whole(out.with_suffix(".json"), to_json(report) + "\n")
+    shutil.rmtree(work)
+    if not finished.converged:
+        say("warning: the blocks had not settled after the last sweep (see changes in the report)")
+    if as_json:
+        show(to_json(report))
+    else:
+        tell(
+            f"{report['pixels']:,} pixels in {len(layout)} blocks, {len(finished.changes)} sweeps, "
+            f"{report['seconds']:.0f} s\n  written: {out}"
+        )
+
+
+def _sized(camera: Any, height: int, width: int) -> Any:
+    """Camera that knows the size of its image, where it can."""
+    return camera if camera.resolution is not None else camera.crop(0, 0, width, height)
+
+
+def _sides(layout: Layout) -> str:
+    sizes = [layout.block(number).whole for number in range(len(layout))]
+    heights, widths = zip(*((r.stop - r.start, c.stop - c.start) for r, c in sizes), strict=True)
+    return f"{max(heights)} x {max(widths)}"
+
+
+def _report(source: MapFile, finished: Finished, seconds: float) -> dict[str, Any]:
+    import rayrelief
+
+    outcomes: dict[str, int] = {}
+    for each in finished.decided:
+        if each.outcome:
+            outcomes[each.outcome.lower()] = outcomes.get(each.outcome.lower(), 0) + 1
+    return {
+        "version": rayrelief.__version__,
+        "map": str(source.path),
+        "size": [source.shape[1], source.shape[0]],
+        "depth_kind": finished.job.kind,
+        "camera": finished.job.camera.summary(),
+        "method": repr(finished.job.method),
+        "pixels": sum(each.pixels for each in finished.decided),
+        "components": finished.components,
+        "blocks": len(finished.job.layout),
+        "overlap": finished.job.layout.overlap,
+        "outcomes_of_blocks": outcomes,
+        "changes": list(finished.changes),
+        "converged": finished.converged,
+        "seconds": seconds,
+    }
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal, and lines elsewhere: such runs are long."""
+    if not has_bar():
+        yield lambda stage, done, total: say(f"note: {stage}: {done} of {total} blocks")
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(
+        *Progress.get_default_columns(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("")
+
+        def update(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total)
+
+        yield update

@@ -1,0 +1,1 @@
+"""Maps larger than memory: overlapping blocks, joined by a coarse problem and Schwarz sweeps."""

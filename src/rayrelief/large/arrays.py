@@ -1,0 +1,156 @@
+"""Normal maps and masks that are read in parts: zarr, and tiled TIFF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.conventions import BoolArray, to_opencv
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.masks import above_half
+from rayrelief.large.layout import Window, shape_of
+from rayrelief.optional import library
+
+ZARR, TIFF = (".zarr",), (".tif", ".tiff")
+NORMALS, MASK = ("normals", "normal_map"), "mask"
+
+
+@dataclass(frozen=True)
+class MapFile:
+    """A normal map in a file, and perhaps a mask in another; opened by whoever reads it.
+
+    Attributes
+    ----------
+    path
+        Zarr array (H, W, 3) or (H, W, 4), group that holds it as "normals", or tiled TIFF. Floats
+        are vectors, 8 and 16 bits stand for value / largest * 2 - 1; black is background, and so
+        is a fourth channel below half.
+    convention
+        Axes of the vectors.
+    shape
+        (height, width).
+    mask
+        Zarr array (H, W) or tiled TIFF, above half inside; else "mask" in the group, if any.
+    """
+
+    path: Path
+    convention: str
+    shape: tuple[int, int]
+    mask: Path | None = None
+
+    @classmethod
+    def at(cls, path: Path, convention: str | None, mask: Path | None = None) -> MapFile:
+        """Look at a map; FileError if it is none, InputError if its axes are not known."""
+        with _normals(path) as array, _mask(path, mask) as own:
+            return cls._checked(path, convention, mask, array, own)
+
+    @classmethod
+    def _checked(
+        cls, path: Path, convention: str | None, mask: Path | None, array: Any, own: Any
+    ) -> MapFile:
+        if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
+            raise FileError(
+                f"{path} has the shape {array.shape}",
+                expected="(height, width, 3), or 4 channels with alpha",
+                remedy="Save x, y and z of one map, the channels last",
+            )
+        if array.dtype not in (np.uint8, np.uint16) and array.dtype.kind != "f":
+            raise FileError(
+                f"{path} holds values of the type {array.dtype}",
+                expected="floats, or 8 or 16 bits without a sign",
+                remedy="Save the vectors as floats between -1 and 1",
+            )
+        stored = getattr(array, "attrs", {}).get("convention")
+        if convention is None and stored is None:
+            raise InputError(
+                f"the axes of {path} are not known",
+                expected="a convention",
+                remedy="Give it (--convention opengl, for example), or store it with the array, as "
+                "the attribute 'convention'",
+            )
+        shape = (int(array.shape[0]), int(array.shape[1]))
+        if own is not None and own.shape != shape:
+            raise FileError(
+                f"the mask of {path} has the shape {own.shape}",
+                expected=f"{shape}, the size of the normal map",
+                remedy="Crop or resize the mask to the normal map",
+            )
+        return cls(path, str(convention or stored), shape, mask)
+
+    def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
+        """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
+        with _normals(self.path) as array, _mask(self.path, self.mask) as own:
+            values = np.asarray(array[window])
+            kept = None if own is None else np.asarray(own[window])
+        inside: BoolArray = np.ones(shape_of(window), np.bool_)
+        if values.shape[2] == 4:
+            inside &= above_half(values[..., 3])
+        vectors = values[..., :3]
+        if vectors.dtype.kind == "u":
+            inside &= vectors.any(axis=-1)
+            vectors = vectors * np.float32(2.0 / np.iinfo(vectors.dtype).max) - np.float32(1.0)
+        if kept is not None:
+            inside &= above_half(kept)
+        return to_opencv(vectors, self.convention), inside
+
+
+def zarr_package() -> Any:
+    """Zarr, or an InputError that says how to install it."""
+    return library("zarr", "a map in blocks", "large")
+
+
+def tifffile_package() -> Any:
+    """Reader and writer of tiled TIFF, or an InputError that says how to install it."""
+    return library("tifffile", "a tiled TIFF", "large")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open an array or a group: handles do not travel between processes, paths do."""
+    zarr, store = zarr_package(), None
+    try:
+        if path.suffix.lower() in TIFF:
+            store = tifffile_package().imread(path, aszarr=True)
+        found = zarr.open(path if store is None else store, mode="r")
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(
+            f"{path} cannot be read: {error}",
+            expected="a zarr array or group, or a tiled TIFF",
+            remedy="Check the path",
+        ) from error
+    try:
+        yield found
+    finally:
+        if store is not None:
+            store.close()
+
+
+@contextmanager
+def _normals(path: Path) -> Iterator[Any]:
+    with _opened(path) as found:
+        if hasattr(found, "ndim"):
+            yield found
+            return
+        name = next((name for name in NORMALS if name in found), None)
+        if name is None:
+            raise FileError(
+                f"{path} is a group without normals",
+                expected=f"an array, or one called {' or '.join(NORMALS)}",
+                remedy="Rename the array, or give its path",
+            )
+        yield found[name]
+
+
+@contextmanager
+def _mask(path: Path, mask: Path | None) -> Iterator[Any]:
+    with _opened(path if mask is None else mask) as found:
+        if mask is not None:
+            yield found
+        else:
+            yield found[MASK] if not hasattr(found, "ndim") and MASK in found else None

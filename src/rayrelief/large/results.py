@@ -1,0 +1,142 @@
+"""The depth of a finished map as zarr, with its pyramid, or as tiled TIFF."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rayrelief.conventions import SingleArray
+from rayrelief.errors import FileError
+from rayrelief.large.arrays import TIFF, ZARR, tifffile_package, zarr_package
+from rayrelief.large.layout import Window, shape_of
+from rayrelief.large.running import Finished
+
+CHUNK, TILE = 512, 256  # pixels along a side
+AT_A_TIME = 4  # chunks along a side of what is written together
+SMALLEST = 512  # pixels along the longer side of the last level, at most
+NAME = "rayrelief"  # attribute that tells our own from what must not be replaced
+
+
+def check_place(path: Path) -> None:
+    """Raise FileError unless a depth can be written to a path."""
+    if path.suffix.lower() not in (*ZARR, *TIFF):
+        raise FileError(
+            f"{path} as the result of a map that is integrated in blocks",
+            expected="a path that ends in .zarr or .tif",
+            remedy="Give such a path with -o",
+        )
+    if path.is_dir() and not _is_ours(path):
+        raise FileError(
+            f"{path} is there already, and was not written by rayrelief",
+            expected="a path that can be created or replaced",
+            remedy="Choose another -o, or remove it",
+        )
+
+
+def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
+    """Write the depth of a map: whole, or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    if path.suffix.lower() in TIFF:
+        _write_tiff(partial, finished, about)
+        os.replace(partial, path)
+        return
+    shutil.rmtree(partial, ignore_errors=True)
+    _write_zarr(partial, finished, about)
+    shutil.rmtree(path, ignore_errors=True)
+    os.replace(partial, path)
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return NAME in zarr_package().open_group(path, mode="r").attrs
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _write_zarr(path: Path, finished: Finished, about: dict[str, Any]) -> None:
+    """Levels "0", "1", ... of an OME-Zarr multiscale: each half the size of the one before."""
+    group = zarr_package().open_group(path, mode="w", zarr_format=3)
+    height, width = finished.job.layout.shape
+    levels = [_level(group, 0, height, width)]
+    for window in windows(height, width, AT_A_TIME * CHUNK):
+        levels[0][window] = _depth(finished, window)
+    while max(height, width) > SMALLEST:
+        height, width = (height + 1) // 2, (width + 1) // 2
+        levels.append(_level(group, len(levels), height, width))
+        for window in windows(height, width, AT_A_TIME * CHUNK // 2):
+            rows, columns = (slice(2 * part.start, 2 * part.stop) for part in window)
+            levels[-1][window] = halved(np.asarray(levels[-2][rows, columns]))
+    scales = [
+        {
+            "path": str(number),
+            "coordinateTransformations": [{"type": "scale", "scale": [2.0**number] * 2}],
+        }
+        for number in range(len(levels))
+    ]
+    axes = [{"name": name, "type": "space"} for name in ("y", "x")]
+    multiscale = {"name": "depth", "axes": axes, "datasets": scales}
+    group.attrs.update({"ome": {"version": "0.5", "multiscales": [multiscale]}, NAME: about})
+
+
+def _level(group: Any, number: int, height: int, width: int) -> Any:
+    return group.create_array(
+        name=str(number),
+        shape=(height, width),
+        chunks=(min(CHUNK, height), min(CHUNK, width)),
+        dtype="float32",
+        fill_value=float("nan"),
+    )
+
+
+def _write_tiff(path: Path, finished: Finished, about: dict[str, Any]) -> None:
+    height, width = finished.job.layout.shape
+
+    def tiles() -> Iterator[SingleArray]:
+        for window in windows(height, width, TILE):
+            tile: SingleArray = np.full((TILE, TILE), np.nan, np.float32)
+            rows, columns = shape_of(window)
+            tile[:rows, :columns] = _depth(finished, window)
+            yield tile
+
+    tifffile_package().imwrite(
+        path,
+        tiles(),
+        shape=(height, width),
+        dtype=np.float32,
+        tile=(TILE, TILE),
+        photometric="minisblack",
+        bigtiff=4 * height * width > 2**31,
+        metadata={NAME: about},
+    )
+
+
+def _depth(finished: Finished, window: Window) -> SingleArray:
+    job = finished.job
+    depth: SingleArray = job.store.window(job.layout, "depth", window)
+    return depth
+
+
+def windows(height: int, width: int, side: int) -> Iterator[Window]:
+    """Windows of so many pixels a side that tile an image, row by row."""
+    for top in range(0, height, side):
+        for left in range(0, width, side):
+            yield slice(top, min(top + side, height)), slice(left, min(left + side, width))
+
+
+def halved(image: SingleArray) -> SingleArray:
+    """Mean of 2 x 2 pixels, of those that have a value."""
+    height, width = image.shape
+    padded = np.pad(image, ((0, height % 2), (0, width % 2)), constant_values=np.nan)
+    blocks = padded.reshape(padded.shape[0] // 2, 2, padded.shape[1] // 2, 2)
+    found = np.isfinite(blocks)
+    count = found.sum(axis=(1, 3))
+    total = np.where(found, blocks, 0.0).sum(axis=(1, 3), dtype=np.float64)
+    mean: SingleArray = np.divide(
+        total, count, out=np.full(count.shape, np.nan), where=count > 0
+    ).astype(np.float32)
+    return mean

@@ -1,0 +1,268 @@
+"""A map larger than memory, from the first block to the depth."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rayrelief.batch.base import Engine
+from rayrelief.batch.running import run
+from rayrelief.cameras.base import Camera
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import InputError
+from rayrelief.large.acceleration import Anderson
+from rayrelief.large.joining import Coarse, Coupling, ring_values
+from rayrelief.large.layout import Layout, size_of
+from rayrelief.large.planning import kind_of
+from rayrelief.large.steps import Decided, Job, Source
+from rayrelief.large.store import Store
+from rayrelief.methods.base import Method
+from rayrelief.preprocess import ERROR_FRACTION
+
+TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
+MOST_SWEEPS = 40
+FASTEST, SLOWEST = 0.5, 0.9  # factors by which changes fall that are believed
+
+
+Result = TypeVar("Result")
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A map that is done: its depth lies in the store, core by core.
+
+    Attributes
+    ----------
+    job
+        The map and its blocks.
+    decided
+        What was found in each block.
+    changes
+        Change of the values around the blocks in each sweep, over their relief.
+    converged
+        Whether what is left to change is below the tolerance.
+    components
+        How many parts of the map have a scale (a shift) of their own.
+    """
+
+    job: Job
+    decided: list[Decided]
+    changes: tuple[float, ...]
+    converged: bool
+    components: int
+
+
+@dataclass
+class _State:
+    """Where the sweeps are: all that is not in the files of the blocks."""
+
+    sweep: int
+    ring: FloatArray
+    offsets: FloatArray
+    changes: list[float] = field(default_factory=list)
+    anderson: Anderson = field(default_factory=Anderson)
+
+    @property
+    def left(self) -> float:
+        """Sum of the changes of all sweeps to come, if they fall no slower than the last ones."""
+        if len(self.changes) < 3:
+            return np.inf if not self.changes or self.changes[-1] > 0 else 0.0
+        third, second, last = self.changes[-3:]
+        slower = max(last / second, second / third) if min(second, third) > 0 else 0.0
+        rate = min(max(slower, FASTEST), SLOWEST)
+        return last * rate / (1 - rate)
+
+    def save(self, path: Path) -> None:
+        temporary = path.with_suffix(".partial")
+        with temporary.open("wb") as file:
+            np.savez(
+                file,
+                sweep=self.sweep,
+                ring=self.ring,
+                offsets=self.offsets,
+                changes=np.array(self.changes),
+                given=np.array(self.anderson.given),
+                came=np.array(self.anderson.came),
+            )
+        os.replace(temporary, path)
+
+    @classmethod
+    def load(cls, path: Path) -> _State:
+        with np.load(path) as kept:
+            anderson = Anderson(list(kept["given"]), list(kept["came"]))
+            return cls(
+                int(kept["sweep"]),
+                kept["ring"],
+                kept["offsets"],
+                kept["changes"].tolist(),
+                anderson,
+            )
+
+
+def integrate_blocks(
+    source: Source,
+    camera: Camera,
+    folder: Path,
+    *,
+    method: Method,
+    layout: Layout,
+    engine: Engine,
+    threads: int | None = None,
+    tolerance: float = TOLERANCE,
+    progress: Progress = lambda *_: None,
+) -> Finished:
+    """Integrate a map block by block; what the folder holds of an earlier run is not done again.
+
+    Parameters
+    ----------
+    source, camera, method
+        The map, the camera of the whole of it, and what runs on each block.
+    folder
+        Where all that is finished is kept, as files.
+    layout, engine, threads
+        Blocks, who computes them, and threads of each.
+    tolerance
+        The sweeps end when the values around the blocks are expected to move by less than this
+        fraction of their relief, all sweeps to come together.
+    progress
+        Called with the name of a stage, how many of its blocks are done, and of how many.
+    """
+    height, width = source.shape
+    camera.check_resolution(height, width)
+    job = Job(
+        source, camera, method, layout, Store(folder), kind_of(camera, height, width), threads
+    )
+    _check_same(job)
+    work = _Work(engine, progress, range(len(layout)))
+    decided: list[Decided] = work.each("integrating blocks", job.decide)
+    _judge(decided)
+    counts = [each.parts for each in decided]
+    job = replace(job, first=tuple(np.cumsum([0, *counts]).tolist()))
+    couplings = work.each("joining blocks", job.couple)
+    coarse = Coarse(couplings, job.first[-1])
+    state = _sweeps(job, work, coarse, couplings, tolerance)
+    constants, components = _constants(job, work, coarse, state)
+    work.each("writing blocks", partial(job.finish, sweep=state.sweep, offsets=constants))
+    converged = len(layout) == 1 or state.left <= tolerance
+    return Finished(job, decided, tuple(state.changes), converged, components)
+
+
+def _sweeps(
+    job: Job, work: _Work, coarse: Coarse, couplings: list[Coupling], tolerance: float
+) -> _State:
+    """Solve all blocks with the values around them held, and join them, until these stand still."""
+    path, numbers = job.store.folder / "state.npz", range(len(job.layout))
+    lengths = [sum(map(size_of, job.layout.ring(job.layout.block(number)))) for number in numbers]
+    ends = np.cumsum(lengths)
+    state = _State.load(path) if path.is_file() else _joined(job, work, coarse, couplings, 0)
+    while len(numbers) > 1 and state.sweep < MOST_SWEEPS:
+        if state.left <= tolerance:
+            break
+        sweep = state.sweep + 1
+        rings = np.split(state.ring, ends[:-1])
+        own = [state.offsets[job.first[n] : job.first[n + 1]] for n in numbers]
+        given = [*zip(numbers, rings, own, strict=True)]
+        work.each(f"sweep {sweep}", partial(job.solve, sweep=sweep), given)
+        found = _joined(job, work, coarse, couplings, sweep)
+        relief = float(np.std(found.ring)) or 1.0
+        change = float(np.sqrt(np.mean((found.ring - state.ring) ** 2))) / relief
+        ring = state.anderson.next(state.ring, found.ring)
+        before = state.sweep
+        state = _State(sweep, ring, found.offsets, [*state.changes, change], state.anderson)
+        state.save(path)
+        job.store.discard(f"surface.{before}", len(numbers))
+    return state
+
+
+def _joined(job: Job, work: _Work, coarse: Coarse, couplings: list[Coupling], sweep: int) -> _State:
+    """Offsets of all parts after a sweep, and the values around the blocks with them."""
+    asked = work.each(f"sweep {sweep}, joining", partial(job.balance, sweep=sweep))
+    offsets = coarse.offsets(asked)
+    rings = []
+    for number, coupling in enumerate(couplings):
+        ring = ring_values(job, job.layout.block(number), sweep)
+        ring += np.bincount(
+            coupling.pixel, coupling.share * offsets[coupling.part], minlength=len(ring)
+        )
+        rings.append(ring)
+    return _State(sweep, np.concatenate(rings), offsets)
+
+
+def _constants(job: Job, work: _Work, coarse: Coarse, state: _State) -> tuple[FloatArray, int]:
+    """Offsets with which the median of each component is 0, and how many components there are."""
+    task = partial(job.sample, sweep=state.sweep, offsets=state.offsets)
+    samples = work.each("finding the median", task)
+    parts = np.concatenate([part for part, _ in samples])
+    values = np.concatenate([value for _, value in samples])
+    component = coarse.component[parts]
+    offsets = state.offsets.copy()
+    found = np.unique(component)
+    for each in found:
+        offsets[coarse.component == each] -= np.median(values[component == each])
+    return offsets, len(found)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Blocks through an engine, with progress; the first error of a block is raised."""
+
+    engine: Engine
+    progress: Progress
+    numbers: Sequence[int]
+
+    def each(
+        self,
+        stage: str,
+        task: Callable[[Any], Result],
+        items: Sequence[Any] | None = None,
+    ) -> list[Result]:
+        items = self.numbers if items is None else items
+        results: dict[int, Result] = {}
+        self.progress(stage, 0, len(items))
+        for index, end in run(self.engine, task, items):
+            if isinstance(end, BaseException):
+                raise end
+            results[index] = end
+            self.progress(stage, len(results), len(items))
+        return [results[index] for index in range(len(items))]
+
+
+def _judge(decided: list[Decided]) -> None:
+    """Raise InputError if the map has no normal, or if most of them face away."""
+    pixels = sum(each.pixels for each in decided)
+    if not pixels:
+        raise InputError(
+            "no pixel of the map has a normal inside the mask",
+            expected="at least one",
+            remedy="Check the map and its mask",
+        )
+    away = sum(each.facing_away for each in decided)
+    if away > ERROR_FRACTION * pixels:
+        raise InputError(
+            f"{100 * away / pixels:.0f} % of the normals face away from the camera",
+            expected="less than 1 %",
+            remedy="Check the convention (--convention)",
+        )
+
+
+def _check_same(job: Job) -> None:
+    """Note what the folder is for; InputError if it holds parts of another run."""
+    job.store.folder.mkdir(parents=True, exist_ok=True)
+    told = (job.source, job.camera.summary(), job.method, job.layout, job.kind)
+    own = {"run": hashlib.sha256(repr(told).encode()).hexdigest()}
+    noted = job.store.noted("run")
+    if noted is not None and noted != own:
+        raise InputError(
+            f"{job.store.folder} holds parts of a run with another map or other settings",
+            expected="the same map, camera, method and memory",
+            remedy="Give the same ones to go on, or remove the folder to begin again",
+        )
+    job.store.note("run", own)

@@ -1,0 +1,193 @@
+"""What is done to one block at a time, by any worker: decide, couple, balance, solve, finish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.backends.cpu import CPU
+from rayrelief.cameras.base import Camera
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
+from rayrelief.graph import STEPS, Connectivity
+from rayrelief.large.equations import EdgeImages, parts, settled
+from rayrelief.large.joining import Coupling, couple_core, glued, residual_of_core
+from rayrelief.large.layout import Block, Layout, Window, shape_of, within
+from rayrelief.large.store import Store
+from rayrelief.large.sweeping import solve_block
+from rayrelief.methods.base import Method
+from rayrelief.preprocess import Preprocessing
+from rayrelief.problem import assemble
+
+SAMPLE = 8  # every so many pixels along a side count for the median
+
+
+class Source(Protocol):
+    """A map that is read in parts."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(height, width)."""
+
+    def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
+        """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the run of a method on one block found, in numbers.
+
+    Attributes
+    ----------
+    pixels, facing_away
+        Pixels with a depth in the core, and normals of the block that face away.
+    parts
+        Parts of the block that move as wholes.
+    outcome
+        Name of how the run ended; empty where the block has no pixel.
+    """
+
+    pixels: int = 0
+    facing_away: int = 0
+    parts: int = 0
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A map, how it is integrated, and where what is finished is kept.
+
+    Attributes
+    ----------
+    first
+        Number of the first part of each block, and of all parts; empty until all are decided.
+    """
+
+    source: Source
+    camera: Camera
+    method: Method
+    layout: Layout
+    store: Store
+    kind: DepthKind
+    threads: int | None
+    first: tuple[int, ...] = ()
+
+    @property
+    def connectivity(self) -> Connectivity:
+        """Neighbours that the method's equations join."""
+        found: Connectivity = getattr(self.method, "connectivity", 4)
+        return found
+
+    def camera_of(self, window: Window) -> Camera:
+        """Camera of a part of the map."""
+        height, width = shape_of(window)
+        return self.camera.crop(window[1].start, window[0].start, width, height)
+
+    def decide(self, number: int) -> Decided:
+        """Run the method on a block, and keep the surface and the equations that it ends with."""
+        noted = self.store.noted(f"decided.{number}")
+        if noted is not None:
+            return Decided(**noted)
+        block = self.layout.block(number)
+        normals, mask = self.source.read(block.whole)
+        mask = mask & np.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
+        decided = self._run(block, normals, mask) if mask.any() else self._nothing(block)
+        self.store.note(f"decided.{number}", vars(decided))
+        return decided
+
+    def couple(self, number: int) -> Coupling:
+        """How the parts of all blocks meet in a core."""
+        return couple_core(self, self.layout.block(number))
+
+    def balance(self, number: int, sweep: int) -> tuple[npt.NDArray[np.int64], FloatArray]:
+        """What the equations of a core ask of the parts of all blocks after a sweep."""
+        return residual_of_core(self, self.layout.block(number), sweep)
+
+    def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> int:
+        """Solve a block with the values of its ring held: its number, those, and its offsets."""
+        number, ring, offsets = given
+        if not self.store.has(f"surface.{sweep}", number):
+            x = solve_block(self, self.layout.block(number), sweep - 1, ring, offsets)
+            self.store.write(f"surface.{sweep}", number, x)
+        return number
+
+    def sample(
+        self, number: int, sweep: int, offsets: FloatArray
+    ) -> tuple[npt.NDArray[np.int32], FloatArray]:
+        """Parts and values of some pixels of a core."""
+        block = self.layout.block(number)
+        x = glued(self, block.core, sweep, offsets)[::SAMPLE, ::SAMPLE]
+        labels = self.store.read("parts", number)[within(block.core, block.whole)]
+        found = labels[::SAMPLE, ::SAMPLE]
+        inside = np.isfinite(x) & (found >= 0)
+        return found[inside] + np.int32(self.first[number]), x[inside]
+
+    def finish(self, number: int, sweep: int, offsets: FloatArray) -> float:
+        """Keep the depth of a core; returns its largest absolute value."""
+        x = glued(self, self.layout.block(number).core, sweep, offsets)
+        depth = np.exp(x, out=x) if self.camera.central else x
+        self.store.write("depth", number, depth.astype(np.float32))
+        finite = depth[np.isfinite(depth)]
+        return float(np.abs(finite).max()) if finite.size else 0.0
+
+    def _run(self, block: Block, normals: npt.NDArray[Any], mask: BoolArray) -> Decided:
+        # A block may show nothing but the rim of a body: the whole map is judged, not its parts.
+        options = getattr(self.method, "preprocessing", Preprocessing())
+        method: Any = self.method
+        if options.facing_away is None and hasattr(method, "preprocessing"):
+            method = replace(method, preprocessing=replace(options, facing_away="average"))
+        camera = self.camera_of(block.whole)
+        problem = assemble(normals, camera, mask=mask, method=method)
+        solution = method.solve(problem, CPU(self.threads))
+        equations = settled(problem, solution)
+        labels = parts(problem.graph, equations[: len(equations) // 2])
+        x = problem.graph.scatter(solution.x)
+        if problem.depth_kind != self.kind:
+            _measured_along(camera, x, equations, self.connectivity)
+        inside = problem.graph.scatter(np.ones(problem.graph.size, np.bool_), fill=False)
+        self._keep(block, x, labels, equations, inside)
+        return Decided(
+            int(np.count_nonzero(inside[within(block.core, block.whole)])),
+            problem.preprocessing.facing_away,
+            int(labels.max()) + 1,
+            solution.outcome.name,
+        )
+
+    def _nothing(self, block: Block) -> Decided:
+        shape = shape_of(block.whole)
+        steps = len(STEPS[self.connectivity])  # half of them, each with two images
+        self._keep(
+            block,
+            np.full(shape, np.nan),
+            np.full(shape, -1, np.int32),
+            np.zeros((steps, *shape), np.float32),
+            np.zeros(shape, np.bool_),
+        )
+        return Decided()
+
+    def _keep(
+        self,
+        block: Block,
+        x: FloatArray,
+        labels: npt.NDArray[np.int32],
+        equations: SingleArray,
+        inside: BoolArray,
+    ) -> None:
+        core = within(block.core, block.whole)
+        self.store.write("inside", block.number, inside[core])
+        self.store.write("equations", block.number, equations[(slice(None), *core)])
+        self.store.write("parts", block.number, labels)
+        self.store.write("surface.0", block.number, x)
+
+
+def _measured_along(
+    camera: Camera, x: FloatArray, equations: SingleArray, connectivity: Connectivity
+) -> None:
+    """Turn log z into log distance, in place: of a part of a map that also looks to the side."""
+    longer = np.log(np.linalg.norm(camera.rays(*x.shape), axis=-1))
+    x += longer
+    images = EdgeImages.stacked(connectivity, equations)
+    for p, here, there, conductance, _ in images.pairs():
+        images.target[p][here] += np.where(conductance > 0, longer[here] - longer[there], 0.0)

@@ -1,0 +1,134 @@
+"""The mesh of a finished map as tiles: one file per core, and one of all of it with few faces."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rayrelief.batch.base import Engine
+from rayrelief.batch.running import run
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.conventions import BoolArray, DepthKind, FloatArray
+from rayrelief.io.meshes import write_mesh
+from rayrelief.large.equations import CUT
+from rayrelief.large.joining import equations_of
+from rayrelief.large.layout import Window, shape_of
+from rayrelief.large.running import Finished, Progress
+from rayrelief.large.steps import Job
+from rayrelief.mesh import Mesh
+from rayrelief.meshing import LONGEST
+from rayrelief.surface import grid_mesh
+
+OVERVIEW_PIXELS = 500_000
+INDEX, OVERVIEW = "tiles.json", "overview.glb"
+
+
+def write_tiles(folder: Path, finished: Finished, engine: Engine, progress: Progress) -> None:
+    """Write all tiles, the overview, and the index that says where each of them is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    job, numbers = finished.job, range(len(finished.job.layout))
+    entries: dict[int, dict[str, Any]] = {}
+    for index, end in run(engine, partial(_write_tile, job, folder), numbers):
+        if isinstance(end, BaseException):
+            raise end
+        entries[index] = end
+        progress("writing tiles", len(entries), len(numbers))
+    height, width = job.layout.shape
+    stride = max(1, math.ceil(math.sqrt(height * width / OVERVIEW_PIXELS)))
+    overview = _overview(job, stride)
+    write_mesh(folder / OVERVIEW, overview)
+    listed = {
+        "frame": "opencv",  # of these bounds: x right, y down, z forward
+        "overview": {"file": OVERVIEW, "every": stride, **_bounds(overview)},
+        "tiles": [entries[number] for number in numbers if entries[number]["file"]],
+    }
+    (folder / INDEX).write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
+
+
+def _write_tile(job: Job, folder: Path, number: int) -> dict[str, Any]:
+    """Write the mesh of a core, with the row and column after it, where the next ones begin."""
+    block = job.layout.block(number)
+    (rows, columns), (height, width) = block.core, job.layout.shape
+    window = (
+        slice(rows.start, min(rows.stop + 1, height)),
+        slice(columns.start, min(columns.stop + 1, width)),
+    )
+    depth = job.store.window(job.layout, "depth", window).astype(np.float64)
+    inside = np.isfinite(depth)
+    entry: dict[str, Any] = {
+        "rows": [rows.start, rows.stop],
+        "columns": [columns.start, columns.stop],
+        "file": None,
+    }
+    if np.count_nonzero(inside) < 3 or min(depth.shape) < 2:
+        return entry
+    points = points_of(job.camera, job.kind, window, depth)
+    mesh = grid_mesh(points, inside, *_cuts(job, window))
+    if not len(mesh.faces):
+        return entry
+    name = f"tile_{rows.start}_{columns.start}.glb"
+    write_mesh(folder / name, mesh)
+    return entry | {"file": name, **_bounds(mesh)}
+
+
+def points_of(
+    camera: Camera, kind: DepthKind, window: Window, depth: FloatArray, every: int = 1
+) -> FloatArray:
+    """Points (h, w, 3) of the depth of every so many pixels of a window."""
+    rows, columns = (np.arange(part.start, part.stop, every) for part in window)
+    pixels = np.stack(np.meshgrid(columns, rows), axis=-1).astype(np.float64)
+    rays = camera.directions(pixels)
+    if isinstance(camera, Orthographic):
+        offset = (pixels - (camera.cx, camera.cy)) * camera.pixel_size
+        return np.concatenate((offset, depth[..., None]), axis=-1)
+    along = rays[..., 2:] if kind == "z" else np.linalg.norm(rays, axis=-1, keepdims=True)
+    points: FloatArray = depth[..., None] * rays / along
+    return points
+
+
+def _cuts(job: Job, window: Window) -> tuple[BoolArray, BoolArray]:
+    """Where the method cut the surface: to the right of each pixel, and below it."""
+    images = equations_of(job, window)
+    cuts = [np.ones(shape_of(window), np.bool_) for _ in range(2)]
+    if job.connectivity == "diagonal":  # the method has decided nothing there
+        return ~cuts[0], ~cuts[1]
+    for p in range(2):
+        say = images.conductance[p]
+        found = say[say > 0]
+        cuts[p] = say <= (CUT * float(np.median(found)) if found.size else 0.0)
+    return cuts[0], cuts[1]
+
+
+def _overview(job: Job, every: int) -> Mesh:
+    """Mesh of every so many pixels, cut where it is steeper than any surface."""
+    height, width = job.layout.shape
+    bands = []
+    for top in range(0, height, every):
+        band = job.store.window(job.layout, "depth", (slice(top, top + 1), slice(0, width)))
+        bands.append(band[:, ::every])
+    depth = np.concatenate(bands).astype(np.float64)
+    whole = slice(0, height), slice(0, width)
+    points = points_of(job.camera, job.kind, whole, depth, every)
+    cuts = []
+    for axis in (1, 0):
+        length = np.linalg.norm(np.diff(points, axis=axis), axis=-1)
+        # From pixel to pixel a surface that faces the camera goes as far as the rays are apart.
+        usual = float(np.nanmedian(length)) if np.isfinite(length).any() else np.inf
+        far = ~(length <= LONGEST * usual)
+        after = [(0, 0), (0, 0)]
+        after[axis] = (0, 1)
+        cuts.append(np.pad(far, after, constant_values=True))
+    return grid_mesh(points, np.isfinite(depth), *cuts)
+
+
+def _bounds(mesh: Mesh) -> dict[str, Any]:
+    if not len(mesh.faces):
+        return {"faces": 0}
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    return {"faces": len(mesh.faces), "low": low.tolist(), "high": high.tolist()}

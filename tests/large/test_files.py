@@ -1,0 +1,141 @@
+"""Maps in zarr and TIFF files, through the command."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import tifffile
+import zarr
+
+import rayrelief
+from rayrelief.cameras.calibration import write_camera
+from rayrelief.cli.runs.large import parse_memory
+from rayrelief.large.planning import kind_of
+from rayrelief.large.results import halved
+from rayrelief.methods import Smooth
+from rayrelief.synthetic.surroundings import wavy_relief
+
+HEIGHT, WIDTH = 150, 110
+
+
+@pytest.fixture
+def relief():
+    return wavy_relief(HEIGHT, WIDTH)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """As if hardly anything fitted into memory."""
+    monkeypatch.setattr("rayrelief.cli.runs.large.side_for", lambda *_: 80)
+
+
+@pytest.fixture
+def command(tmp_path):
+    from typer.testing import CliRunner
+
+    from rayrelief.cli.app import app
+
+    def call(*words):
+        camera = f"--camera={tmp_path / 'camera.json'}"
+        given = ["integrate", *map(str, words), "--threads=1", "--method=smooth", camera]
+        return CliRunner().invoke(app, given)
+
+    write_camera(tmp_path / "camera.json", wavy_relief(HEIGHT, WIDTH).camera)
+    return call
+
+
+def test_zarr_to_zarr(relief, small_blocks, command, tmp_path):
+    group = zarr.open_group(tmp_path / "map.zarr", mode="w", zarr_format=3)
+    normals = group.create_array(
+        "normals", shape=(HEIGHT, WIDTH, 3), chunks=(64, 64, 3), dtype="f4"
+    )
+    normals[:] = relief.normals * (1, -1, -1)
+    normals.attrs["convention"] = "opengl"
+    mask = np.ones((HEIGHT, WIDTH), bool)
+    mask[60:70, 30:90] = False
+    group.create_array("mask", shape=mask.shape, chunks=(64, 64), dtype="bool")[:] = mask
+    done = command(tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--mesh-format", "glb")
+    assert done.exit_code == 0, done.output
+    written = zarr.open_group(tmp_path / "out.zarr", mode="r")
+    whole = rayrelief.integrate(relief.normals, relief.camera, mask=mask, method=Smooth())
+    difference = written["0"][:] - whole.depth
+    assert np.nanstd(difference) < 1e-4 * np.nanstd(whole.depth)
+    assert np.array_equal(np.isfinite(written["0"][:]), mask)
+    report = json.loads((tmp_path / "out.json").read_text())
+    assert report["blocks"] == 6
+    assert report == written.attrs["rayrelief"]
+    index = json.loads((tmp_path / "out.tiles" / "tiles.json").read_text())
+    assert len(index["tiles"]) == 6
+    import trimesh
+
+    parts = [trimesh.load_mesh(tmp_path / "out.tiles" / tile["file"]) for tile in index["tiles"]]
+    # Tiles share their borders: together they have the area of one mesh of all.
+    one = whole.mesh(min_part=1)
+    area = trimesh.Trimesh(one.vertices, one.faces, process=False).area
+    assert sum(part.area for part in parts) == pytest.approx(area, rel=1e-3)
+    assert not (tmp_path / "out.zarr.work").exists()
+
+
+def test_tiff_to_tiff(relief, small_blocks, command, tmp_path):
+    colours = np.round((relief.normals * (1, -1, -1) + 1) / 2 * 65535).astype(np.uint16)
+    tifffile.imwrite(tmp_path / "map.tif", colours, tile=(64, 64), photometric="rgb")
+    done = command(tmp_path / "map.tif", "-o", tmp_path / "o.tif", "--convention", "opengl")
+    assert done.exit_code == 0, done.output
+    depth = tifffile.imread(tmp_path / "o.tif")
+    difference = depth - relief.depth
+    assert np.std(difference) < 1e-3 * np.std(relief.depth)
+
+
+@pytest.mark.parametrize("missing", ["zarr", "tifffile"])
+def test_what_to_install(missing, monkeypatch, command, tmp_path):
+    tifffile.imwrite(tmp_path / "map.tif", np.zeros((64, 64, 3), np.uint8), tile=(32, 32))
+    monkeypatch.setitem(sys.modules, missing, None)
+    done = command(tmp_path / "map.tif", "-o", tmp_path / "o.tif", "--convention", "opengl")
+    assert done.exit_code == 1
+    assert f"needs the package {missing}, which is not installed" in done.output
+    assert "extra large" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-o", "out.zarr", "--point", "1,1,1"], "integrated whole"),
+        (["-o", "out.zarr", "--convention", "opengl", "--memory", "much"], "a size such as 4GB"),
+        (["-o", "out.zarr", "--mesh-format", "stl"], ".glb files"),
+        (["-o", "out.zarr"], "the axes of"),
+        (["-o", "out", "--memory", "1GB"], "--memory goes with maps in blocks"),
+    ],
+)
+def test_wrong_usage(words, message, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tifffile.imwrite("map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
+    done = command("map.tif", *words)
+    assert done.exit_code != 0
+    assert message in " ".join(done.output.replace("│", " ").split())
+
+
+def test_what_somebody_else_wrote_is_not_replaced(command, tmp_path):
+    (tmp_path / "out.zarr").mkdir()
+    tifffile.imwrite(tmp_path / "map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
+    done = command(tmp_path / "map.tif", "-o", tmp_path / "out.zarr", "--convention", "opengl")
+    assert "was not written by rayrelief" in done.output
+    assert (tmp_path / "out.zarr").is_dir()
+
+
+def test_sizes():
+    assert parse_memory("4GB") == 4 * 10**9
+    assert parse_memory("512m") == 512 * 10**6
+    assert parse_memory(None) > 0
+
+
+def test_half_the_size_counts_what_has_a_value():
+    image = np.array([[1, 3, np.nan], [np.nan, 5, np.nan], [2, 4, 6]], np.float32)
+    np.testing.assert_array_equal(halved(image), np.array([[3, np.nan], [3, 6]], np.float32))
+
+
+def test_the_kind_of_depth_is_that_of_the_whole_map():
+    from rayrelief.cameras import Equidistant, Pinhole
+
+    assert kind_of(Pinhole(50.0, 50.0, 50.0, 50.0), 100, 100) == "z"
+    assert kind_of(Equidistant(30.0, 30.0, 50.0, 50.0), 100, 100) == "distance"
