@@ -15,6 +15,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import zarr
 
 import rayrelief
 from benchmarks import gallery as gallery_page
@@ -79,6 +80,8 @@ def files(tmp_path_factory) -> Path:
     np.savez(folder / "coarse.npz", depth=700 * large.depth)
     shutil.copy(folder / "path/to/folder/K.txt", folder)
     write_map(folder / "normals.png", from_opencv(ball.normals, "dsine"), ball.mask)
+    huge = np.nan_to_num(from_opencv(ball.normals, "opengl")).astype(np.float32)
+    zarr.save_array(folder / "huge.zarr", huge)
     write_png(folder / "photo.png", np.full((60, 80, 3), 120, np.uint8))
     cv2.imwrite(str(folder / "photo.jpg"), np.full((60, 80, 3), 120, np.uint8))
     part = np.full((600, 800, 3), np.nan)

@@ -387,6 +387,7 @@ OPTIONS = [
     ("form", ("--method", "bini", "--form", "printed"), {"form": "printed"}),
     ("smallest_jump", (*AUXILIARY, "--smallest-jump", 0.5), {"smallest_jump": 0.5}),
     ("filters", (*AUXILIARY, "--filters", 2), {"type": "AuxiliaryEdges", "filters": 2}),
+    ("rounds", ("--method", "ordered", "--rounds", 2), {"type": "Ordered", "rounds": 2}),
     ("noise", ("--method", "ordered", "--noise", 1.5), {"type": "Ordered", "noise": 1.5}),
     ("facing_away", ("--facing-away", "drop"), {"preprocessing.facing_away": "drop"}),
     ("facing_away", ("--facing-away", "keep"), {"preprocessing.facing_away": "keep"}),

@@ -24,16 +24,10 @@ SMALLEST = 32  # pixels along a side of a block
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the map.
+    """A part of the map, numbered row by row.
 
-    Attributes
-    ----------
-    number
-        Row by row.
-    core
-        What this block alone has: cores tile the map.
-    whole
-        The core and the overlap around it, within the map.
+    The core is what this block alone has: cores tile the map. The whole is the core and the overlap
+    around it, within the map.
     """
 
     number: int
@@ -43,14 +37,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Layout:
-    """Blocks of a map.
+    """Blocks of a map: where the rows and columns of cores begin, and where the last ones end.
 
-    Attributes
-    ----------
-    rows, columns
-        Where cores begin, and the height or width of the map.
-    overlap
-        Pixels that a block reaches beyond its core; no core is narrower than twice this.
+    The overlap is how many pixels a block reaches beyond its core; no core is narrower than twice
+    this.
     """
 
     rows: tuple[int, ...]
