@@ -212,6 +212,7 @@ def test_accurate_solves_leave_room_for_what_the_stopping_rule_remembers(toleran
     flat: Any = running.start()
     running.linearise(Bilateral(0.0), flat)
     watch, x = Watch(running, flat, tolerance), flat
+    before: Any
     for _ in range(14):
         before, x = x, running.solve(x, 1.0).x
         watch.add(before, x, running.linearise(Bilateral(0.0), x))
