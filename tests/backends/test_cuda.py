@@ -27,6 +27,7 @@ from rayrelief.formulation import bini, ray_plane
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral, FixedWeights
 from rayrelief.methods import Anchors, iterate
+from rayrelief.methods.stopping import Watch
 from rayrelief.solvers import Dense, Multigrid
 from reference.host_machine import Host, library, needs_compiler
 from reference.problems import equations_of, normal_equations, problem_of, smooth_problem
@@ -201,6 +202,24 @@ def test_distances_between_surfaces_are_those_of_the_cpu():
         assert running.change(x, old) == pytest.approx(expected, rel=1e-4)
     running.change(before, kept[0])  # steps back
     np.testing.assert_allclose(graph.gather(image_of(running, "x")), surfaces[-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("tolerance", [None, 1e-3])
+def test_accurate_solves_leave_room_for_what_the_stopping_rule_remembers(tolerance):
+    # Each keeps the surface before it, beside the two that the rule compares with.
+    equations, truth = smooth_problem((24, 30))
+    running = started(problem_of(equations), Multigrid(rtol=1e-9))
+    flat: Any = running.start()
+    running.linearise(Bilateral(0.0), flat)
+    watch, x = Watch(running, flat, tolerance), flat
+    before: Any
+    for _ in range(14):
+        before, x = x, running.solve(x, 1.0).x
+        watch.add(before, x, running.linearise(Bilateral(0.0), x))
+    assert watch.changes[0] == pytest.approx(1.0)
+    assert max(watch.changes[1:]) < 1e-6
+    assert running.change(x, watch._landmark) == pytest.approx(float(tolerance is None), abs=1e-6)
+    assert np.ptp(equations.graph.gather(image_of(running, "x")) - truth) < 1e-7
 
 
 def test_pixels_without_neighbours_stay_where_they_are():

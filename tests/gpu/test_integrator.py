@@ -10,8 +10,10 @@ from rayrelief import BiNI, RayPlane, Smooth
 from rayrelief.backends import CPU
 from rayrelief.backends.cuda.device import Device, is_available
 from rayrelief.backends.cuda.layout import Workspace
+from rayrelief.backends.cuda.machine import Machine
 from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
-from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.components import free_note
+from rayrelief.errors import CameraError, InputError, IntegrationWarning
 from rayrelief.gpu import BatchIntegrator, Integrator
 from rayrelief.problem import assemble
 from reference.host_machine import Host, needs_compiler
@@ -26,14 +28,18 @@ CAMERAS = {
 }
 
 
+def machine() -> Machine:
+    return Device() if is_available() else Host()
+
+
 def integrator(camera, method=None) -> Integrator:
-    machine = Device() if is_available() else Host()
-    return Integrator(camera, SHAPE[0], SHAPE[1], method, machine=machine)
+    return Integrator(camera, SHAPE[0], SHAPE[1], method, machine=machine())
 
 
 def workspace(resident: Integrator) -> Workspace:
-    assert resident._engine is not None
-    return resident._engine.work
+    engine = resident._resident.engine
+    assert engine is not None
+    return engine.work
 
 
 def bumpy_normals(camera, shape=SHAPE, seed=0):
@@ -60,7 +66,7 @@ def test_equations_and_components_are_those_of_the_cpu(camera, method):
             ("offset", problem.equations.offset[d]),
             ("gamma", problem.equations.gamma[d]),
         ):
-            image = np.asarray(resident._source.machine.get(work.arrays[f"{name}{d}"]))
+            image = np.asarray(work.machine.get(work.arrays[f"{name}{d}"]))
             found = graph.gather(image.reshape(SHAPE))
             scale = np.abs(expected).max()
             np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-7 * scale)
@@ -127,6 +133,8 @@ def test_normals_that_face_away_are_told():
 
 def test_what_does_not_fit_is_refused():
     camera = CAMERAS["pinhole"]
+    with pytest.raises(InputError, match="normals have the dtype uint8; expected floating-point"):
+        integrator(camera)(np.full((*SHAPE, 3), 200, np.uint8))
     with pytest.raises(InputError, match=r"the shape of normals is \(3, 4, 3\)"):
         integrator(camera)(np.ones((3, 4, 3)))
     start = np.ones(SHAPE)
@@ -142,8 +150,7 @@ def test_a_batch_gives_what_each_map_gives_alone():
     cameras = [Pinhole(60, 55, 20.3 + k, 14.1) for k in range(3)]
     maps = np.stack([bumpy_normals(camera, seed=k) for k, camera in enumerate(cameras)])
     masks = np.random.default_rng(4).random((3, *SHAPE)) < 0.9
-    machine = Device() if is_available() else Host()
-    batch = BatchIntegrator(cameras, *SHAPE, Smooth(), machine=machine)
+    batch = BatchIntegrator(cameras, *SHAPE, Smooth(), machine=machine())
     surfaces = batch.integrate(maps, mask=masks)
     for camera, normals, mask, surface in zip(cameras, maps, masks, surfaces, strict=True):
         alone = integrator(camera, method=Smooth())(normals, mask=mask)
@@ -151,4 +158,45 @@ def test_a_batch_gives_what_each_map_gives_alone():
     with pytest.raises(InputError, match="2 maps were given"):
         batch.integrate(maps[:2])
     with pytest.raises(InputError, match="2 cameras of 2 kinds"):
-        BatchIntegrator([cameras[0], CAMERAS["parallel"]], *SHAPE, machine=machine)
+        BatchIntegrator([cameras[0], CAMERAS["parallel"]], *SHAPE, machine=machine())
+
+
+def test_the_status_of_a_batch_is_that_of_its_maps():
+    # The canvas has gaps between maps, and as many parts as there are maps.
+    shape = 20, 24
+    cameras = [Pinhole(40, 40, 11.5 + k, 9.5) for k in range(3)]
+    maps = np.stack([bumpy_normals(camera, shape, seed=k) for k, camera in enumerate(cameras)])
+    batch = BatchIntegrator(cameras, *shape, Smooth(), machine=machine())
+    whole = batch.integrate(maps)
+    assert [surface.components for surface in whole] == [1, 1, 1]
+    assert [surface.status.notes for surface in whole] == [(), (), ()]
+    maps[1, :, 10] = np.nan
+    masks = np.ones((3, *shape), dtype=bool)
+    masks[0, :7] = masks[2, 4] = masks[2, :, 3] = False
+    parted = batch.integrate(maps, mask=masks)
+    assert [surface.components for surface in parted] == [1, 2, 4]
+    for surface, components in zip(parted, (1, 2, 4), strict=True):
+        missing, *free = surface.status.notes
+        assert missing.startswith("all 3 maps together: 20 pixels have no normal")
+        assert tuple(free) == free_note(components, central=True)
+
+
+def test_a_batch_refuses_what_a_map_alone_would():
+    camera = CAMERAS["pinhole"]
+    batch = BatchIntegrator([camera, camera], *SHAPE, Smooth(), machine=machine())
+    maps = np.stack([bumpy_normals(camera)] * 2)
+    with pytest.raises(InputError, match="normals have the dtype uint8"):
+        batch.integrate(np.full((2, *SHAPE, 3), 200, np.uint8))
+    with pytest.raises(InputError, match=r"the shape of normals is \(1, 1, 3\)"):
+        batch.integrate(maps[:, :1, :1])
+    with pytest.raises(InputError, match="1 maps were given"):
+        batch.integrate(maps, mask=np.ones((1, *SHAPE), dtype=bool))
+    assert not callable(batch)
+
+
+def test_a_camera_of_another_image_is_refused():
+    camera = Pinhole(4000, 4000, 1600, 1200)  # of 3200x2400 pixels
+    with pytest.raises(CameraError, match=r"a principal point at \(1600, 1200\)"):
+        Integrator(camera, 240, 320, machine=machine())
+    with pytest.raises(CameraError, match=r"a principal point at \(1600, 1200\)"):
+        BatchIntegrator([camera], 240, 320, machine=machine())

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rayrelief.backends.cuda.device import Device
-from rayrelief.backends.cuda.machine import Machine
+from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.cameras.base import Camera
-from rayrelief.cameras.view import View
 from rayrelief.checks import require
-from rayrelief.gpu.integrator import Integrator, Recipe, Surface
-from rayrelief.gpu.source import Source, in_kind, rays_of
+from rayrelief.components import free_note
+from rayrelief.errors import Status
+from rayrelief.gpu.constants import Parts
+from rayrelief.gpu.integrator import Surface
+from rayrelief.gpu.resident import Recipe, Resident
+from rayrelief.gpu.source import Source, in_kind, normals_on, on_machine, rays_of, view_of
 
 APART = 1  # columns and rows between maps: what is not connected does not mix
 
 
-class BatchIntegrator(Integrator):
+class BatchIntegrator:
     """Integrates as many maps of one size as there are cameras, all at once.
 
     Parameters
@@ -41,7 +45,7 @@ class BatchIntegrator(Integrator):
         *,
         machine: Machine | None = None,
     ) -> None:
-        views = [View.of(camera, height, width) for camera in cameras]
+        views = [view_of(camera, height, width) for camera in cameras]
         kinds = {(camera.central, view.kind) for camera, view in zip(cameras, views, strict=True)}
         require(
             len(kinds) == 1 and not any(view.wraps for view in views),
@@ -61,8 +65,7 @@ class BatchIntegrator(Integrator):
         self._count = len(cameras)
         machine = Device() if machine is None else machine
         settings = {"wraps": False, "logarithmic": central}
-        self._source = Source(machine, shape, kind, settings, rays)
-        self._prepare(method)
+        self._resident = Resident(Source(machine, shape, kind, settings, rays), method)
 
     def _place(self, number: int) -> tuple[slice, slice]:
         """Rows and columns of a map on the canvas."""
@@ -73,30 +76,52 @@ class BatchIntegrator(Integrator):
     def integrate(self, normals: Any, *, mask: Any = None, start: Any = None) -> list[Surface]:
         """Integrate maps (M, H, W, 3) with masks and starts (M, H, W), in any kind of array.
 
-        The status and the history are those of all of them together.
+        Outcome, history and what is said about normals are those of all maps together.
         """
+        resident = self._resident
+        source, xp = resident.source, resident.source.machine.arrays
+        source.machine.wait()
+        take = partial(normals_on, xp, shape=self.size)
+        canvas = self._spread(xp.zeros, normals, (3,), np.float32, take)
+        # What is between the maps is no part of them: it has no normal that could be missing.
+        everywhere = np.broadcast_to(np.bool_(True), (self._count, *self.size))
+        inside = self._given(xp.zeros, everywhere if mask is None else mask, np.bool_, "the mask")
+        begun = None if start is None else self._given(xp.ones, start, np.float64, "start")
+        run = resident.run(canvas, inside, begun)
+        depth = in_kind(normals[0], run.depth)
+        together = [f"all {self._count} maps together: {note}" for note in run.report.notes()]
+        surfaces = []
+        for number, components in enumerate(self._components(run.parts)):
+            free = free_note(components, source.settings["logarithmic"])
+            status = Status(run.solution.outcome, (*together, *run.solution.notes, *free))
+            part = depth[self._place(number)]
+            history = run.solution.history
+            surfaces.append(Surface(part, source.kind, status, history, components))
+        return surfaces
+
+    def _components(self, parts: Parts) -> list[int]:
+        """How many components each map has."""
+        rows, columns = self._resident.first_pixels(parts)
+        down, across = (size + APART for size in self.size)
+        maps = rows // down * self._columns + columns // across
+        return [int(count) for count in np.bincount(maps, minlength=self._count)]
+
+    def _given(self, make: Any, maps: Any, kind: Any, name: str) -> Array:
+        xp = self._resident.source.machine.arrays
+        take = partial(on_machine, xp, kind=kind, shape=self.size, name=name)
+        return self._spread(make, maps, (), kind, take)
+
+    def _spread(
+        self, make: Any, maps: Any, last: tuple[int, ...], kind: Any, take: Callable[[Any], Array]
+    ) -> Array:
+        """Put maps on a canvas, each as it is taken."""
         require(
-            len(normals) == self._count,
-            f"{len(normals)} maps were given",
-            f"{self._count}, one for each camera",
+            len(maps) == self._count,
+            f"{len(maps)} maps were given",
+            f"{self._count}, one for each camera, and as many masks and starts",
             "Make a BatchIntegrator for so many",
         )
-        xp = self._source.machine.arrays
-        canvas = self._spread(xp.zeros, normals, (3,), np.float32)
-        inside = self._spread(xp.zeros, mask, (), np.bool_)
-        begun = self._spread(xp.ones, start, (), np.float64)
-        whole = self(canvas, mask=inside, start=begun)
-        depth = in_kind(normals, whole.depth)
-        depths = [depth[self._place(number)] for number in range(self._count)]
-        rest = whole.depth_kind, whole.status, whole.history, whole.components
-        return [Surface(depth, *rest) for depth in depths]
-
-    def _spread(self, make: Any, maps: Any, last: tuple[int, ...], kind: Any) -> Any:
-        """Put maps on a canvas; None where there are none."""
-        if maps is None:
-            return None
-        shape = *self._source.shape, *last
-        canvas = make(shape, dtype=kind)
+        canvas = make((*self._resident.source.shape, *last), dtype=kind)
         for number in range(self._count):
-            canvas[self._place(number)] = self._source.machine.arrays.asarray(maps[number])
+            canvas[self._place(number)] = take(maps[number])
         return canvas

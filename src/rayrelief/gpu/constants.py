@@ -30,6 +30,11 @@ class Parts:
     nodes: int
     count: int
 
+    def firsts(self) -> Array:
+        """(C,) first pixel of each component."""
+        xp = self.arrays
+        return xp.flatnonzero(self.component == xp.arange(self.component.size))
+
     def medians(self, x: Array) -> Array:
         """Median (C,) of x (H * W,) over each of several components; kernels find that of one."""
         xp = self.arrays

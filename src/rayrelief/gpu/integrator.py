@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rayrelief.backends.base import Final
-from rayrelief.backends.cuda.computation import GridComputation
 from rayrelief.backends.cuda.device import Device
-from rayrelief.backends.cuda.engine import Engine
-from rayrelief.backends.cuda.equations import put_components
-from rayrelief.backends.cuda.layout import Struct
-from rayrelief.backends.cuda.machine import Array, Machine
+from rayrelief.backends.cuda.machine import Machine
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.pinhole import Pinhole
-from rayrelief.cameras.view import View
-from rayrelief.checks import require
 from rayrelief.components import free_note
 from rayrelief.conventions import DepthKind
-from rayrelief.errors import InputError, IntegrationWarning, Status
-from rayrelief.gpu.constants import Parts
-from rayrelief.gpu.source import ROUND, Box, Source, box_of, fits, in_kind, on_machine, rays_of
-from rayrelief.methods.base import Iteration, Solution
-from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
-from rayrelief.preprocess import (
-    ERROR_FRACTION,
-    WARN_FRACTION,
-    Preprocessing,
-    PreprocessReport,
-)
-
-Recipe = RayPlane | BiNI | Smooth
+from rayrelief.errors import Status
+from rayrelief.gpu.resident import Recipe, Resident
+from rayrelief.gpu.source import Source, in_kind, normals_on, on_machine, rays_of, view_of
+from rayrelief.methods.base import Iteration
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +68,7 @@ class Integrator:
         *,
         machine: Machine | None = None,
     ) -> None:
-        view = View.of(camera, height, width)
+        view = view_of(camera, height, width)
         machine = Device() if machine is None else machine
         settings: dict[str, Any] = {
             "wraps": view.wraps and width > 2,
@@ -97,31 +77,8 @@ class Integrator:
         if isinstance(camera, Pinhole) and not camera.skew:
             settings["pinhole"] = camera.fx, camera.fy, camera.cx, camera.cy
         rays = None if "pinhole" in settings else rays_of(view)
-        self._source = Source(machine, (height, width), view.kind, settings, rays)
-        self._prepare(method)
-
-    def _prepare(self, method: Recipe | None) -> None:
-        self.method: Recipe = RayPlane() if method is None else method
-        _check_method(self.method)
-        self._source.settings["first_order"] = isinstance(self.method, BiNI)
-        self._engine: Engine | None = None
-
-    def _engine_for(self, box: Box) -> Engine:
-        """Engine whose image holds a box of the given one: the last, if that is not far larger."""
-        source, engine = self._source, self._engine
-        if engine is None or not fits(box, engine.work):
-            self._engine = None  # whose memory is free for the next one
-            height, width = (
-                min(-(-size // ROUND) * ROUND, most)
-                for size, most in zip(box.size, source.shape, strict=True)
-            )
-            if source.settings["wraps"]:
-                width = source.shape[1]
-            self._engine = engine = source.engine(height, width)
-        grid = engine.work.grid
-        grid["source_y"] = min(box.top, source.shape[0] - engine.work.height)
-        grid["source_x"] = min(box.left, source.shape[1] - engine.work.width)
-        return engine
+        source = Source(machine, (height, width), view.kind, settings, rays)
+        self._resident = Resident(source, method)
 
     def __call__(self, normals: Any, *, mask: Any = None, start: Any = None) -> Surface:
         """Integrate one map.
@@ -137,160 +94,19 @@ class Integrator:
         start
             (H, W) depth to begin with, such as that of the last frame; also fixes the scale.
         """
-        source = self._source
+        source = self._resident.source
         source.machine.wait()
         xp, shape = source.machine.arrays, source.shape
-        given = on_machine(xp, normals, np.float32, (*shape, 3), "normals")
+        given = normals_on(xp, normals, shape)
         inside = None if mask is None else on_machine(xp, mask, np.bool_, shape, "the mask")
         begun = None if start is None else on_machine(xp, start, np.float64, shape, "start")
-        engine = self._engine_for(box_of(source.machine, given, inside))
-        with engine.queue.arrays():
-            depth, solution, parts, report = self._integrated(engine, given, inside, begun)
-        free = free_note(parts.count, source.settings["logarithmic"])
-        notes = *report.notes(), *solution.notes, *free
+        run = self._resident.run(given, inside, begun)
+        free = free_note(run.parts.count, source.settings["logarithmic"])
+        notes = *run.report.notes(), *run.solution.notes, *free
         return Surface(
-            in_kind(normals, depth),
+            in_kind(normals, run.depth),
             source.kind,
-            Status(solution.outcome, notes),
-            solution.history,
-            parts.count,
+            Status(run.solution.outcome, notes),
+            run.solution.history,
+            run.parts.count,
         )
-
-    def _integrated(
-        self, engine: Engine, normals: Array, mask: Array | None, start: Array | None
-    ) -> tuple[Array, Solution, Parts, PreprocessReport]:
-        xp, work = engine.machine.arrays, engine.work
-        work.point("normals", normals.ravel())
-        work.grid["mask"] = 0
-        if mask is not None:
-            work.point("mask", mask.ravel().view(np.uint8))
-        engine.schedule.formulate()
-        engine.queue.mark()
-        found = engine.scalars()
-        around = 0 if mask is not None else normals.size // 3 - work.pixels
-        report = _judged(found, around)
-        parts = Parts(xp, work.arrays["component"], int(found["nodes"]), int(found["components"]))
-        if parts.count > 1:
-            put_components(work, parts.segments())
-            work.point("part", parts.numbers())
-        before = _begin(engine, parts, start)
-        solution = self._iterate(engine, parts, is_flat=start is None)
-        if parts.count == 1:
-            engine.queue.replay(("median", 1), partial(engine.schedule.median, 1))
-        else:
-            work.point("shift", before - parts.medians(work.arrays["x"]))
-        depth = work.point("depth", xp.full(normals.shape[:2], xp.nan))
-        engine.queue.launch("depth_of", engine.schedule.spread, 256)
-        engine.queue.finish()
-        for name in ("normals", "mask", "depth"):
-            work.arrays.pop(name, None)  # they belong to the caller
-        return depth, solution, parts, report
-
-    def _iterate(self, engine: Engine, parts: Parts, *, is_flat: bool) -> Solution:
-        solver = self.method.solver
-
-        def finish(law: Any, image: Any) -> Final:
-            return Final(image, None, None, None)  # type: ignore[arg-type]
-
-        assembled = _Assembled(parts.count < parts.nodes, None if is_flat else parts)
-        running = GridComputation(engine, solver, parts.nodes, parts.count, is_flat, finish)
-        return self.method.solve(assembled, _Running(running))  # type: ignore[arg-type]
-
-
-def _begin(engine: Engine, parts: Parts, start: Array | None) -> Array:
-    """Set the first surface; the constant (C,) that each of several components shall have."""
-    work, x = engine.work, engine.work.arrays["x"]
-    if start is None:
-        x[...] = 0.0
-        work.arrays["median"][0] = 0.0
-        return 0.0
-    work.point("start", start)
-    engine.schedule.start()
-    engine.queue.mark()
-    bad = int(engine.scalars()["without_start"])
-    del work.arrays["start"]
-    if bad:
-        raise InputError(
-            f"start has no depth at {bad:,} of {parts.nodes:,} pixels",
-            expected="a finite depth, positive for central cameras, inside the whole mask",
-            remedy="Fill the gaps, or leave these pixels out of the mask",
-        )
-    if parts.count == 1:
-        engine.queue.replay(("median", 0), partial(engine.schedule.median, 0))
-        return 0.0
-    # What compares surfaces knows of one constant: each component begins around 0.
-    medians = parts.medians(x)
-    x[...] = parts.arrays.where(parts.component >= 0, x - medians[work.arrays["part"]], 0.0)
-    return medians
-
-
-@dataclass(frozen=True)
-class _Assembled:
-    """What the loop asks about a problem that is on the GPU."""
-
-    has_equations: bool
-    start: object
-
-
-@dataclass(frozen=True, eq=False)
-class _Running:
-    """A backend that has begun already."""
-
-    computation: GridComputation
-
-    @contextmanager
-    def compute(self, problem: object, solver: object) -> Iterator[GridComputation]:
-        """Go on with it."""
-        yield self.computation
-
-
-def _check_method(method: Recipe) -> None:
-    """Raise InputError for settings whose equations are set up on the CPU alone."""
-    plain = isinstance(method, RayPlane | BiNI | Smooth) and method.connectivity == 4
-    plain = plain and method.preprocessing in (Preprocessing(), Preprocessing("keep"))
-    if isinstance(method, BiNI):
-        plain = plain and method.form == "rays"
-    elif plain:
-        ours = method.midpoint, method.outlier_threshold, method.cost_factor, method.weight_gamma
-        plain = ours == (0.5, None, "full", None)
-    require(
-        plain,
-        f"the method {method} was asked for",
-        "RayPlane, BiNI or Smooth with the paper's equations, four neighbours and plain normals",
-        "Leave its other settings out, or use integrate(..., device='cuda')",
-    )
-
-
-def _judged(found: Struct, around: int) -> PreprocessReport:
-    """What was found in the normals, with so many pixels around them that have none.
-
-    An InputError, or a warning, if too many face away.
-    """
-    nodes, away = int(found["nodes"]), int(found["facing_away"])
-    without_normal, without_ray = around + int(found["without_normal"]), int(found["without_ray"])
-    if nodes == 0:
-        raise InputError(
-            f"no pixel is left to integrate: {without_normal:,} have no normal and "
-            f"{without_ray:,} no ray",
-            expected="a finite, non-zero normal and a ray at some pixel of the mask",
-            remedy="Check that the mask matches the map, and that the map holds normals",
-        )
-    words = f"{100 * away / nodes:.0f} % of the normals face away from the camera"
-    if away > ERROR_FRACTION * nodes:
-        raise InputError(
-            words,
-            expected="less than 1 %",
-            remedy="Check the convention: rayrelief.to_opencv converts others",
-        )
-    if away > WARN_FRACTION * nodes:
-        text = f"{words}; expected less than 1 %. Check the convention."
-        warnings.warn(text, IntegrationWarning, stacklevel=5)
-    return PreprocessReport(
-        pixels=nodes + without_normal + without_ray,
-        without_normal=without_normal,
-        without_ray=without_ray,
-        facing_away=away,
-        averaged=0,
-        dropped=0,
-        outliers=0,
-    )

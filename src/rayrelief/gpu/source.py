@@ -10,6 +10,8 @@ import numpy as np
 from rayrelief.backends.cuda.engine import Engine
 from rayrelief.backends.cuda.layout import Workspace
 from rayrelief.backends.cuda.machine import Array, Machine
+from rayrelief.cameras.base import Camera
+from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
 from rayrelief.checks import require
 from rayrelief.conventions import DepthKind, FloatArray
@@ -79,17 +81,40 @@ def fits(box: Box, work: Workspace) -> bool:
     return height <= work.height and width <= work.width and not larger
 
 
+def view_of(camera: Camera, height: int, width: int) -> View:
+    """Rays of a camera that can have taken an image of this size, or a CameraError."""
+    if camera.resolution is None:  # a camera that says what it is for has been looked at, or cut
+        check_against_image(camera, height, width)
+    return View.of(camera, height, width)
+
+
 def rays_of(view: View) -> FloatArray:
     """Rays (H, W, 3) of a view, or the origins of parallel ones."""
     rays = view.rays if view.origins is None else view.origins
     return np.ascontiguousarray(rays, np.float64)
 
 
-def on_machine(xp: Any, array: Any, kind: Any, shape: tuple[int, ...], name: str) -> Array:
-    """Array in the memory of the GPU, copied only where it must be."""
+def normals_on(xp: Any, normals: Any, shape: tuple[int, int]) -> Array:
+    """Normals (H, W, 3) in the memory of the GPU, in single precision, or an InputError."""
+    found = _taken(xp, normals)
+    require(
+        found.dtype.kind == "f",
+        f"normals have the dtype {found.dtype}",
+        "floating-point vectors",
+        "Decode image values first: rayrelief.read_scene does it",
+    )
+    return on_machine(xp, found, np.float32, (*shape, 3), "normals")
+
+
+def _taken(xp: Any, array: Any) -> Array:
     foreign = hasattr(array, "__dlpack__") and not hasattr(array, "__cuda_array_interface__")
     given = xp.from_dlpack(array) if foreign and not hasattr(array, "__array__") else array
-    found = xp.asarray(given)
+    return xp.asarray(given)
+
+
+def on_machine(xp: Any, array: Any, kind: Any, shape: tuple[int, ...], name: str) -> Array:
+    """Array in the memory of the GPU, copied only where it must be."""
+    found = _taken(xp, array)
     require(
         found.shape == shape,
         f"the shape of {name} is {tuple(found.shape)}",

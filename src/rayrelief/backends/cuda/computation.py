@@ -121,6 +121,7 @@ class GridComputation:
         self._be_at(x)
         rtol = self._solver.rtol * tighten
         if rtol < REFINED and self._is_linear:
+            self._before = None  # whose place is then free for the next one
             self._previous, self._before = x, self._keep(x)
             steps, converged = self._refine(rtol)
         else:

@@ -58,7 +58,7 @@ LEVEL = np.dtype(
 )
 GRID = np.dtype(
     [
-        *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*2"),
+        *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*3"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
         *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
         *_pointers("component part bins depth median"),
@@ -224,7 +224,7 @@ class Workspace:
 
 def memory_of(height: int, width: int) -> int:
     """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
-    surface, equations, components, depth = 8 + 5 + 2 * 4, 8 * 4, 4, 8
+    surface, equations, components, depth = 8 + 5 + 3 * 4, 8 * 4, 4, 8
     pixel = surface + equations + components + depth + 4 * len(_PIXEL_FLOATS)
     return height * width * pixel + sum(map(_level_memory, level_sizes(height, width)))
 

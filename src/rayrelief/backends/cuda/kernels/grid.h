@@ -35,7 +35,7 @@ struct Level {
 struct Grid {
   const float *offset[4], *gamma[4], *gamma_weight[4];
   double* x;
-  float *d, *r[2], *p[2], *q, *z, *residual, *right, *below, *kept[2];
+  float *d, *r[2], *p[2], *q, *z, *residual, *right, *below, *kept[3];
   u32* shares;
   u8* label;
   int* irregular;
