@@ -7,11 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rayrelief import BiNI, Ordered, RayPlane, Smooth, integrate
-from rayrelief.cameras import Orthographic, Pinhole
+from rayrelief.cameras import Equirectangular, Orthographic, Pinhole
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.relief import height_map, seam
-from rayrelief.synthetic.gallery import plane, sphere
+from rayrelief.synthetic.gallery import GALLERY, plane, sphere
 from reference.textures import in_8_bits, texture
 
 BOTH = (True, True)
@@ -128,6 +128,14 @@ def test_high_is_near():
     height = height_map(result)
     assert np.nanargmax(height) == np.nanargmin(result.points()[..., 2])
     assert np.nanmin(height) == 0
+
+
+@pytest.mark.parametrize("flatten", [None, "plane"])
+def test_distances_all_around_have_no_height(flatten):
+    scene = GALLERY["room"](16, 32, Equirectangular.full(16, 32))
+    result = integrate(scene.normals, scene.camera, method=Smooth())
+    with pytest.raises(InputError, match="distances along the rays"):
+        height_map(result, flatten)
 
 
 def test_unknown_bases_and_too_few_pixels_are_refused():

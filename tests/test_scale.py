@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rayrelief import Smooth, integrate
+from rayrelief import DepthPrior, Smooth, integrate
 from rayrelief.cameras import Orthographic
 from rayrelief.errors import InputError
 from rayrelief.scale import factor_to_depth, factor_to_distance
@@ -58,15 +58,34 @@ def test_lengths_that_make_no_sense_are_refused(surface, call):
         call(surface)
 
 
-def test_pixels_of_different_components_have_no_distance(scene):
+@pytest.mark.parametrize("known", [[], [(3, 2)], [(20, 15)]], ids=["none", "first", "second"])
+def test_pixels_of_different_components_have_no_distance(scene, known):
+    with pytest.raises(InputError, match="not connected"):
+        factor_to_distance(halves(scene, known), (3, 2), (20, 15), 1.0)
+
+
+def test_components_that_known_depths_have_placed_have_one(scene):
+    result = halves(scene, [(3, 2), (20, 15)])
+    true = replace(result, depth=scene.depth).points()
+    length = 7 * float(np.linalg.norm(true[2, 3] - true[15, 20]))
+    assert factor_to_distance(result, (3, 2), (20, 15), length) == pytest.approx(7, rel=1e-6)
+
+
+def halves(scene, known):
+    """Two components, with the depths of some pixels (u, v) known."""
     mask = np.ones((20, 24), dtype=bool)
     mask[:, 12] = False
-    halves = integrate(scene.normals, scene.camera, mask=mask, method=Smooth())
-    with pytest.raises(InputError, match="not connected"):
-        factor_to_distance(halves, (3, 2), (20, 15), 1.0)
+    points = [(u, v, scene.depth[v, u]) for u, v in known]
+    prior = DepthPrior.at(points, 20, 24) if points else None
+    return integrate(scene.normals, scene.camera, mask=mask, method=Smooth(), prior=prior)
 
 
 def test_an_orthographic_surface_has_its_scale():
     scene = plane(20, 24, Orthographic(0.1))
+    result = integrate(scene.normals, scene.camera, method=Smooth())
     with pytest.raises(InputError, match="pixel_size"):
-        integrate(scene.normals, scene.camera, method=Smooth()).scaled(2.0)
+        result.scaled(2.0)
+    with pytest.raises(InputError, match="pixel_size"):
+        factor_to_depth(result, 3.0)
+    with pytest.raises(InputError, match="pixel_size"):
+        factor_to_distance(result, (3, 2), (20, 15), 3.0)

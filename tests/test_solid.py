@@ -18,7 +18,6 @@ from rayrelief.mesh.borders import is_closed
 from rayrelief.synthetic.shapes import Plane, Sphere
 from rayrelief.synthetic.surroundings import wavy_room
 
-manifold3d = pytest.importorskip("manifold3d")
 METHOD = rayrelief.RayPlane(max_iterations=15)
 
 
@@ -30,6 +29,7 @@ def integrate(scene, method=METHOD):
 
 def body_of(mesh):
     """The body as a library for solid modelling sees it, from 32-bit floats."""
+    manifold3d = pytest.importorskip("manifold3d")
     rounded = mesh.vertices.astype(np.float32).astype(np.float64)
     body = manifold3d.Manifold(manifold3d.Mesh64(rounded, mesh.faces.astype(np.uint64)))
     assert body.status() == manifold3d.Error.NoError
@@ -75,6 +75,7 @@ def test_a_plane_before_a_pinhole_is_a_frustum():
 def test_a_panorama_is_closed_to_the_outside_by_a_wall(render):
     scene = render(32, 64, Equirectangular.full(32, 64))
     mesh = integrate(scene).solid(width=100.0, base=5.0)
+    assert mesh.wraps
     assert body_of(mesh).volume() > 0
     half = len(mesh.vertices) // 2
     inner, outer = np.linalg.norm(mesh.vertices.reshape(2, half, 3), axis=2)
@@ -82,16 +83,18 @@ def test_a_panorama_is_closed_to_the_outside_by_a_wall(render):
     assert np.ptp(mesh.vertices[:, 0]) == pytest.approx(100)
 
 
+class Told:
+    """Takes the start for the surface."""
+
+    def solve(self, problem, backend, callback=None):
+        return rayrelief.methods.Solution(problem.start)
+
+
 def test_what_the_mesh_leaves_out_is_filled_from_beside_it():
     scene = synthetic.GALLERY["plane"](30, 40)
     assert scene.depth is not None
     depth = scene.depth.copy()
     depth[10, 10] *= 0.3  # a needle
-
-    class Told:
-        def solve(self, problem, backend, callback=None):
-            return rayrelief.methods.Solution(problem.start)
-
     result = rayrelief.integrate(scene.normals, scene.camera, start=depth, method=Told())
     left_out = result.mesh().left_out
     assert left_out is not None
@@ -100,6 +103,25 @@ def test_what_the_mesh_leaves_out_is_filled_from_beside_it():
     assert body_of(mesh).genus() == 0
     heights = mesh.vertices[: 30 * 40, 2].reshape(30, 40)
     assert heights[10, 10] == pytest.approx(heights[8:13, 8:13].mean(), rel=0.05)
+
+
+def test_what_is_left_out_beyond_the_seam_of_a_panorama_is_filled_from_before_it():
+    scene = wavy_room(16, 32, Equirectangular.full(16, 32))
+    assert scene.depth is not None
+    mask = np.zeros((16, 32), bool)
+    mask[:, 20:] = mask[7:9, 0] = True  # two pixels whose only neighbours are in the last column
+    depth = scene.depth.copy()
+    depth[7:9, 0] *= 0.3
+    result = rayrelief.integrate(
+        scene.normals, scene.camera, mask=mask, start=depth, method=Told(), on_failure="return"
+    )
+    assert 0 not in result.mesh().known_pixels()[:, 0]
+    mesh = result.solid()
+    half = len(mesh.vertices) // 2
+    distance = np.full((16, 32), np.nan)
+    u, v = mesh.known_pixels()[:half].T
+    distance[v, u] = np.linalg.norm(mesh.vertices[:half], axis=1)
+    np.testing.assert_allclose(distance[7:9, 0], distance[7:9, -1])
 
 
 def test_files_have_the_face_up_in_their_units(tmp_path):
@@ -124,3 +146,8 @@ def test_a_base_wider_than_the_body_is_refused():
         result.solid(width=1.0, base=100.0)
     with pytest.raises(InputError, match="width is 0"):
         result.solid(width=0.0)
+
+
+def test_a_unit_that_no_file_knows_is_refused():
+    with pytest.raises(InputError, match="unit is 'km'"):
+        integrate(synthetic.GALLERY["plane"](20, 20)).solid(unit="km")  # type: ignore[arg-type]

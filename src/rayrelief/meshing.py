@@ -52,7 +52,8 @@ def clean_mesh(problem: Problem, depth: FloatArray, cuts: Cuts, min_part: int) -
     inside = np.isfinite(depth)
     pixels = np.argwhere(inside)[:, ::-1].astype(np.int32)
     vertices = problem.view.points(depth)[inside]
-    faces = grid_faces(vertices, inside, cuts.right, cuts.down, wraps=problem.view.wraps)
+    wraps = problem.view.wraps
+    faces = grid_faces(vertices, inside, cuts.right, cuts.down, wraps=wraps)
     shred = shreds(vertices, faces, problem.normals[inside], cuts.torn[inside])
     faces = faces[~shred]
     small, parts = specks(faces, len(vertices), min_part)
@@ -65,7 +66,14 @@ def clean_mesh(problem: Problem, depth: FloatArray, cuts: Cuts, min_part: int) -
     )
     if 0 < len(used) < len(vertices):
         vertices, pixels = vertices[used], pixels[used]
-    return Mesh(vertices, faces, vertex_normals(vertices, faces), pixels=pixels, left_out=left_out)
+    return Mesh(
+        vertices,
+        faces,
+        vertex_normals(vertices, faces),
+        pixels=pixels,
+        wraps=wraps,
+        left_out=left_out,
+    )
 
 
 def find_cuts(

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from rayrelief.checks import one_of
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import DepthKind, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.jumps import jump_sizes
 from rayrelief.result import Integration
@@ -23,6 +23,7 @@ def height_map(result: Integration, flatten: Base | None = None) -> FloatArray:
     The lowest point is 0; with ``flatten``, the plane or the quadric z(x, y) that fits best is 0.
     """
     BASES.check("flatten", flatten)
+    check_has_height(result.depth_kind)
     points, mask = result.points(), result.mask
     x, y, z = points[mask].T
     if flatten is None:
@@ -44,6 +45,17 @@ def height_map(result: Integration, flatten: Base | None = None) -> FloatArray:
     height: FloatArray = np.full(mask.shape, np.nan)
     height[mask] = base - z
     return height
+
+
+def check_has_height(kind: DepthKind) -> None:
+    """Raise InputError for depths that do not point one way."""
+    if kind == "distance":
+        raise InputError(
+            "a height map of distances along the rays, which a camera has that sees further than "
+            "80 degrees off its axis",
+            expected="depths z: the surface around a camera is high towards no one side",
+            remedy="Leave the height out, or crop the map to less than 80 degrees off the axis",
+        )
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rayrelief.cameras.base import Camera
 from rayrelief.checks import LENGTHS
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.prior import nearest_pixel
 from rayrelief.result import Integration
@@ -15,12 +16,14 @@ Pixel = tuple[float, float]
 
 def factor_to_depth(result: Integration, depth: float) -> float:
     """Factor that gives the surface this median depth."""
+    check_scalable(result.camera)
     LENGTHS.check("the median depth", depth)
     return depth / float(np.nanmedian(result.depth))
 
 
 def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length: float) -> float:
     """Factor that puts the points of two pixels (u, v) this length apart."""
+    check_scalable(result.camera)
     LENGTHS.check("the distance between two points", length)
     points = result.points()
     one, other = (_point(points, pixel) for pixel in (first, second))
@@ -32,14 +35,36 @@ def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length:
             remedy="Choose two that are far apart",
         )
     (u, v), (s, t) = first, second
-    labels = result.components.labels
-    if labels[round(v), round(u)] != labels[round(t), round(s)]:
+    labels, placed = result.components.labels, _placed(result)
+    one_label, other_label = labels[round(v), round(u)], labels[round(t), round(s)]
+    if one_label != other_label and not (placed[one_label] and placed[other_label]):
         raise InputError(
             f"the pixels {first} and {second} lie in components that are not connected",
             expected="two pixels of one component: only these have a common scale",
             remedy="Choose another pixel, or give the depth of a point of each component",
         )
     return length / apart
+
+
+def check_scalable(camera: Camera) -> None:
+    """Raise InputError unless what this camera sees has a scale that is arbitrary."""
+    if not camera.central:
+        raise InputError(
+            f"a known length for the scale of a surface seen by a {type(camera).__name__} camera",
+            expected="a central camera: parallel rays leave no scale open",
+            remedy="Give the pixel_size of an orthographic camera instead",
+        )
+
+
+def _placed(result: Integration) -> BoolArray:
+    """Whether known depths have placed each component (C,) of a result."""
+    placed = np.zeros(result.components.count, dtype=np.bool_)
+    anchored = result._solution.anchored
+    if anchored is not None:
+        graph = result._problem.graph  # of a diagonal one several components count as one
+        nodes = anchored[graph.component_of_node]
+        placed[graph.gather(result.components.labels)[nodes]] = True
+    return placed
 
 
 def _point(points: FloatArray, pixel: Pixel) -> FloatArray:

@@ -10,11 +10,12 @@ import numpy as np
 from rayrelief.cameras.view import View
 from rayrelief.checks import LENGTHS, require
 from rayrelief.conventions import FloatArray
+from rayrelief.graph import pixel_graph
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import Pixels
 from rayrelief.mesh.cleaning import used_vertices
 from rayrelief.mesh.closing import closed, without_pinches
-from rayrelief.mesh.units import Unit
+from rayrelief.mesh.units import UNITS, Unit
 from rayrelief.surface import grid_faces
 
 # A rim may end in pixels of any depth: the deepest thousandth counts up to this part of the height.
@@ -37,7 +38,8 @@ def solid_mesh(
     """
     for name, length in (("width", width), ("base", base)):
         LENGTHS.check(name, length)
-    filled = _filled(depth, surface)
+    UNITS.check("unit", unit)
+    filled = _filled(depth, surface, view.wraps)
     inside = np.isfinite(filled)
     vertices = view.points(filled)[inside]
     no_cut = np.zeros(inside.shape, dtype=np.bool_)
@@ -59,7 +61,8 @@ def solid_mesh(
     if view.kind != "distance":
         low, high = body.min(axis=0), body.max(axis=0)
         body -= (*(low + high)[:2] / 2, high[2])
-    return Mesh(body, faces, pixels=np.concatenate((pixels, pixels)), unit=unit, solid=True)
+    both = np.concatenate((pixels, pixels))
+    return Mesh(body, faces, pixels=both, wraps=view.wraps, unit=unit, solid=True)
 
 
 def _base(vertices: FloatArray, thickness: float, central: bool, scale: float) -> FloatArray:
@@ -80,19 +83,24 @@ def _wall(vertices: FloatArray, farthest: FloatArray, thickness: float, scale: f
     return vertices * factor[:, None]
 
 
-def _filled(depth: FloatArray, surface: Pixels) -> FloatArray:
+def _filled(depth: FloatArray, surface: Pixels, wraps: bool) -> FloatArray:
     """Depth (H, W) of a surface; pixels that it left out get that of the nearest one that it has.
 
-    Only within parts of the mask that it has something of.
+    Only within parts of the mask that it has something of. Both go on over the seam of a panorama.
     """
-    from scipy.ndimage import distance_transform_edt, label
+    from scipy.ndimage import distance_transform_edt
 
     kept = np.zeros(depth.shape, dtype=np.bool_)
     kept[surface[:, 1], surface[:, 0]] = True
-    parts, _ = label(np.isfinite(depth))
+    graph = pixel_graph(np.isfinite(depth), wraps=wraps)
+    parts = graph.scatter(graph.component_of_node, fill=-1)
     wanted = np.isin(parts, np.unique(parts[kept]))
-    rows, columns = distance_transform_edt(~kept, return_distances=False, return_indices=True)
-    return np.where(wanted, depth[rows, columns], np.nan)
+    width = depth.shape[1]
+    beside = width // 2 if wraps else 0  # no pixel of a panorama is farther to the side
+    far = np.pad(~kept, ((0, 0), (beside, beside)), mode="wrap")
+    nearest = distance_transform_edt(far, return_distances=False, return_indices=True)
+    rows, columns = nearest[:, :, beside : beside + width]
+    return np.where(wanted, depth[rows, (columns - beside) % width], np.nan)
 
 
 def _levelled(vertices: FloatArray, central: bool) -> FloatArray:

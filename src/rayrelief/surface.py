@@ -48,7 +48,7 @@ def grid_mesh(
     """
     vertices = points[inside]
     faces = grid_faces(vertices, inside, cut_right, cut_down, wraps=wraps)
-    return Mesh(vertices, faces, vertex_normals(vertices, faces))
+    return Mesh(vertices, faces, vertex_normals(vertices, faces), wraps=wraps)
 
 
 def grid_faces(

@@ -100,6 +100,20 @@ def test_a_height_that_cannot_be_stored_is_refused_before_the_run(run, plane, ou
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--camera", "orthographic", "--scale-to", "3"), "pixel_size"),
+        (("--camera", "orthographic", "--distance", "4,3,20,10,3"), "pixel_size"),
+        (("--camera", "equirectangular", "--height", "h.png"), "distances along the rays"),
+    ],
+)
+def test_what_a_camera_rules_out_is_refused_before_the_run(run, plane, out, options, told):
+    ended = run("integrate", plane, "-o", out, *options)
+    assert told in ended.error()
+    assert not out.exists()
+
+
 def test_a_height_does_not_replace_the_input(run, plane, out):
     ended = run("integrate", plane, "-o", out, "--height", plane / "normal_map.png")
     assert "would replace it" in ended.error()

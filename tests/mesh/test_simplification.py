@@ -11,13 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trimesh.proximity import closest_point_naive
 
+import rayrelief
 from profiles import fewer_examples
+from rayrelief.cameras import Orthographic
 from rayrelief.errors import InputError
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.borders import is_closed
 from rayrelief.mesh.closing import closed
 from rayrelief.mesh.distance import farthest
+from rayrelief.mesh.seams import without_seam
 from rayrelief.surface import grid_mesh
+from rayrelief.synthetic.gallery import plane
 
 SEED = st.integers(0, 2**32 - 1)
 
@@ -72,6 +76,21 @@ def test_fewer_faces_stay_within_the_error(bound, solid):
         np.testing.assert_allclose(np.linalg.norm(fewer.normals, axis=1), 1)
         pixels = fewer.known_pixels()
         assert np.abs(pixels - fewer.vertices[:, :2]).max() < 1, "the pixel next to each vertex"
+
+
+@pytest.mark.parametrize("solid", [False, True])
+def test_large_faces_of_a_flat_picture_keep_their_places_in_it(solid):
+    pytest.importorskip("fast_simplification")
+    scene = plane(24, 32, Orthographic(0.1))
+    result = rayrelief.integrate(scene.normals, scene.camera, method=rayrelief.Smooth())
+    mesh = result.solid() if solid else result.mesh()
+    fewer = mesh.simplified(1e-3).coloured(np.zeros((24, 32, 3), np.uint8), (24, 32))
+    assert fewer.texture is not None
+    across = fewer.texture.places[fewer.faces, 0]
+    assert np.ptp(across, axis=1).max() > 0.5, "some reach over more than half of the picture"
+    written = without_seam(fewer)
+    assert written.texture is not None
+    np.testing.assert_array_equal(written.texture.places[written.faces, 0], across)
 
 
 def test_a_tighter_error_leaves_more_faces():

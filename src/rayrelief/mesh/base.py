@@ -59,6 +59,9 @@ class Mesh:
         (V, 2) pixel (u, v) that saw each vertex, or None.
     texture
         Picture on the surface, or None.
+    wraps
+        Whether the last column of its pixels goes on in the first, as in a panorama; None where
+        nobody said.
     unit
         Unit of the vertices where it is known: "mm", "cm", "m" or "in".
     solid
@@ -72,6 +75,7 @@ class Mesh:
     normals: Points | None = None
     pixels: Pixels | None = None
     texture: Texture | None = None
+    wraps: bool | None = None
     unit: Unit | None = None
     solid: bool = False
     left_out: LeftOut | None = None
@@ -100,11 +104,12 @@ class Mesh:
         return self.pixels
 
     def simplified(self, max_error: float) -> Mesh:
-        """Mesh with fewer faces, nowhere farther from this one than an error in its unit.
+        """Mesh with fewer faces, within an error in its unit of this one wherever it is measured.
 
         Quadric edge collapses, by the optional package fast-simplification. The distance is
         measured both ways: from all vertices of this mesh to the new faces, and from the new
-        vertices, edges and faces to the old ones. Normals are computed again.
+        vertices, the middles of the new edges and the centroids of the new faces to the old ones.
+        Normals are computed again.
         """
         from rayrelief.mesh.simplification import simplify
 

@@ -14,9 +14,10 @@ def without_seam(mesh: Mesh) -> Mesh:
     """Mesh with a texture whose faces over the seam have vertices of their own, beyond its end.
 
     Between a vertex at the end of the picture and one at its beginning a viewer would squeeze all
-    of it. Pictures repeat: beyond the end is the beginning.
+    of it. Pictures repeat: beyond the end is the beginning. A face over more than half of a picture
+    crosses its seam, unless the picture is known to have none: large faces are so wide, too.
     """
-    if mesh.texture is None:
+    if mesh.texture is None or mesh.wraps is False:
         return mesh
     places = mesh.texture.places
     across = places[mesh.faces, 0]

@@ -20,7 +20,7 @@ FEWEST = 4
 
 
 def simplify(mesh: Mesh, max_error: float) -> Mesh:
-    """Mesh with fewer faces, nowhere farther from the given one than an error in its unit."""
+    """Mesh with fewer faces, within an error in its unit of the given one, as measured."""
     LENGTHS.check("max_error", max_error)
     collapse = library_of_faces().simplify
     # A border is made of corners: the library would round them off.
@@ -51,7 +51,10 @@ def simplify(mesh: Mesh, max_error: float) -> Mesh:
 
 
 def _is_close(mesh: Mesh, vertices: FloatArray, faces: Faces, max_error: float) -> bool:
-    """Whether two surfaces are nowhere farther apart than an error, as seen from both."""
+    """Whether two surfaces are within an error of each other, as measured from both.
+
+    From the old vertices, and from the new vertices, edge middles and centroids.
+    """
     corners = vertices[faces]
     middles = [corners.mean(axis=1), *(corners[:, i] / 2 + corners[:, i - 1] / 2 for i in range(3))]
     samples = np.concatenate((vertices, *middles))

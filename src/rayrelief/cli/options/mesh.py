@@ -62,7 +62,7 @@ class MeshOptions(OptionGroup):
     ] = None
     max_error: Annotated[
         str | None,
-        _option("Fewer faces, nowhere farther off than this length, such as 0.1mm."),
+        _option("Fewer faces, measured to be within this length, such as 0.1mm."),
     ] = None
     width: Annotated[
         str | None,

@@ -104,7 +104,15 @@ class SurfaceOptions(OptionGroup):
             check_folder(self.height_file.parent, [self.height_file])
 
     def arguments(self, scene: Scene) -> dict[str, Any]:
-        """Arguments of integrate for a scene."""
+        """Arguments of integrate for a scene; InputError if its camera rules out what is wanted."""
+        from rayrelief.cameras.base import depth_kind
+        from rayrelief.relief import check_has_height
+        from rayrelief.scale import check_scalable
+
+        if self.scale_to is not None or self.distance is not None:
+            check_scalable(scene.camera)
+        if self.height_file is not None:
+            check_has_height(depth_kind(scene.camera.rays(*scene.mask.shape)))
         arguments: dict[str, Any] = {}
         prior = self._prior(scene)
         if prior is not None:
