@@ -211,7 +211,8 @@ def test_accurate_solves_leave_room_for_what_the_stopping_rule_remembers(toleran
     running = started(problem_of(equations), Multigrid(rtol=1e-9))
     flat: Any = running.start()
     running.linearise(Bilateral(0.0), flat)
-    watch, x = Watch(running, flat, tolerance), flat
+    watch = Watch(running, flat, tolerance)
+    x: Any = flat
     before: Any
     for _ in range(14):
         before, x = x, running.solve(x, 1.0).x
