@@ -142,7 +142,7 @@ class Integration:
         cut
             The surface is cut at jumps of more than so many pixel footprints that the method found
             from both sides of an edge, or across which an edge is longer than 20 of them;
-            ``numpy.inf`` for no cut.
+            ``numpy.inf`` for no cut but where no continuous surface has the normals.
         min_part
             Parts of fewer pixels are dropped, except the largest.
         both
@@ -195,9 +195,10 @@ class Integration:
         return solid_mesh(self._problem.view, self.depth, surface, width, base, unit, min_part)
 
     def active_jumps(self) -> FloatArray:
-        """Jump (H, W) from each pixel to the next to its right or below, in the unit of depth.
+        """Jump (H, W) from each pixel to the next ones, in the unit of depth.
 
-        The largest if there are several; 0 where the surface is continuous, NaN outside.
+        These are to its right and below, and along the diagonals if these are neighbours. The
+        largest if there are several; 0 where the surface is continuous, NaN outside.
         """
         graph, cuts = self._problem.graph, self._solution.cuts
         footprint = footprints(self._problem, self.depth) if cuts is None else np.empty(0)
