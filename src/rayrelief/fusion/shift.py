@@ -20,7 +20,7 @@ from rayrelief.solvers.multigrid import Multigrid
 REACH = 8  # pixels around a known depth that share what it asks for: one pixel is torn off easily
 # What misfitting a pixel costs, over tearing an edge inside a part: where few depths are known, and
 # where all are: there a whole region has a say, and a small one only its noise.
-SAY, SAY_OF_ALL = 0.3, 0.06
+SAY, SAY_OF_ALL = 0.3, 0.03
 ROUNDED = 0.1  # pixels up to which misfits and tears cost quadratically
 SOLVES = 12
 WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
