@@ -143,7 +143,8 @@ def _rows(
     """For each row of intervals: its index, the nodes a of its edges, residuals at x in pixels."""
     for d, a, b in equations.graph.edges():
         if d % 2 == 0:
-            yield d // 2, a, (x[a] - x[b] - equations.offset[d, a]) * equations.gamma[d, a]
+            row = d // 2
+            yield row, a, (x[a] - x[b] - equations.offset[row, a]) * equations.gamma[row, a]
 
 
 @cache

@@ -138,9 +138,10 @@ class PixelGraph:
         return replace(graph, wraps=self.wraps, turn=self.turn), order
 
     def parts(self, joined: BoolArray) -> Int32Array:
-        """Label (N,) of the part that each node is in if only these edges (D, N) join nodes.
+        """Label (N,) of the part that each node is in if only some edges join nodes.
 
-        An edge joins if either of its directions does; parts are numbered by their first nodes.
+        Joined are those towards even directions (D / 2, N); parts are numbered by their first
+        nodes.
         """
         labels = np.empty(self.size, dtype=np.int32)
         _label_parts(self.neighbours, joined, labels)
@@ -249,15 +250,14 @@ def label_components(neighbours: Any, labels: Any) -> int:
 
 @njit(cache=True)
 def _label_parts(neighbours: Any, joined: Any, labels: Any) -> None:
-    """Number the components of edges that are joined in either of their directions."""
-    directions, nodes = neighbours.shape
+    """Number the components of edges that are joined."""
+    nodes = len(labels)
     for a in range(nodes):
         labels[a] = a
     for a in range(nodes):
-        for d in range(0, directions, 2):
-            b = neighbours[d, a]
-            if joined[d, a] or joined[d + 1, b]:
-                _join(labels, a, b)
+        for d in range(len(joined)):
+            if joined[d, a]:
+                _join(labels, a, neighbours[2 * d, a])
     _number(labels)
 
 

@@ -28,7 +28,7 @@ def relative_jumps(problem: Problem, x: FloatArray) -> FloatArray:
         eps[eps == 0] = np.nan
         for d, b in enumerate(graph.neighbours[:, nodes]):
             difference = x[nodes] - np.take(x, b)
-            alpha[d, nodes] = relative_jump(difference, np.exp(equations.offset[d, nodes]), eps)
+            alpha[d, nodes] = relative_jump(difference, np.exp(equations.offset_of(d, nodes)), eps)
     return alpha
 
 
@@ -46,7 +46,7 @@ def jump_sizes(problem: Problem, x: FloatArray) -> FloatArray:
         n_a, tau_a = np.asfortranarray(normals[nodes]), np.asfortranarray(rays[nodes])
         at_a = dot(n_a, tau_a)
         for d, b in enumerate(graph.neighbours[:, nodes]):
-            x_b, smooth = np.take(x, b), equations.offset[d, nodes]
+            x_b, smooth = np.take(x, b), equations.offset_of(d, nodes)
             difference = x[nodes] - x_b
             if equations.unknown == "depth":
                 sizes[d, nodes] = difference - smooth

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from rayrelief.errors import InputError
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import pixel_graph
+from rayrelief.laws.base import FixedWeights, StoredTerms
+from rayrelief.laws.bilateral import Bilateral
 from rayrelief.laws.ordered import LEAST, OrderedHuber, Redescending
+from rayrelief.laws.sparse_jumps import SparseJumps
 from reference.problems import rough_problem
 from reference.random_maps import random_mask
 
@@ -23,15 +26,9 @@ LAWS = st.sampled_from([OrderedHuber(), OrderedHuber(corner=1.0, ridge=5.0), Red
 def random_equations(rng, connectivity=8):
     """Intervals of all kinds on a random graph."""
     graph = pixel_graph(random_mask(rng, 6, 7), connectivity)
-    shape, half = graph.neighbours.shape, (len(graph.steps) // 2, graph.size)
-    exists = graph.exists
-    offset, gamma = np.zeros(shape), np.zeros(shape, dtype=np.float32)
-    for d in range(0, len(graph.steps), 2):
-        a = np.flatnonzero(exists[d])
-        b = graph.neighbours[d, a]
-        offset[d, a] = rng.normal(0, 0.1, a.size)
-        gamma[d, a] = rng.uniform(0.5, 2.0, a.size)
-        offset[d + 1, b], gamma[d + 1, b] = -offset[d, a], gamma[d, a]
+    half, exists = (len(graph.steps) // 2, graph.size), graph.exists[::2]
+    offset = np.where(exists, rng.normal(0, 0.1, half), 0.0)
+    gamma = np.where(exists, rng.uniform(0.5, 2.0, half), 0.0).astype(np.float32)
     return IntervalEquations(
         graph=graph,
         offset=offset,
@@ -48,7 +45,7 @@ def random_equations(rng, connectivity=8):
 def cost(law, equations, x):
     """Total cost of x, and the flux and conductance of the edges towards even directions."""
     total, conductances, fluxes = 0.0, [], []
-    for d in range(0, len(equations.offset), 2):
+    for d in range(0, len(equations.graph.steps), 2):
         conductance = np.empty((2, x.size), dtype=np.float32)
         flux = np.empty((2, x.size))
         total += law.weigh(equations, slice(d, d + 2), x, (conductance, flux)).sum()
@@ -95,7 +92,7 @@ def test_a_jump_in_the_right_order_is_cheaper(seed):
     _, conductance, _ = cost(law, equations, x)
     _, mirrored, _ = cost(law, replace(equations, lead=-equations.lead), x)
     there = equations.graph.neighbours[::2]
-    z = (x - x[there] - equations.offset[::2]) * equations.gamma[::2]
+    z = (x - x[there] - equations.offset) * equations.gamma
     right = z * equations.lead < 0
     known = sure & wide & equations.graph.exists[::2] & (np.abs(z) > 10)
     assert (conductance[known & right] < mirrored[known & right]).all()
@@ -110,12 +107,37 @@ def test_terms_are_the_same_from_both_ends_and_pair_by_pair(seed, law, connectiv
     terms = law.terms(equations, x)
     graph = equations.graph
     for d, a, b in graph.edges():
-        np.testing.assert_array_equal(terms.weights[d, a], terms.weights[d ^ 1, b])
+        for values, sign in ((terms.weights, 1), (terms.target, -1)):
+            np.testing.assert_array_equal(values[d, a], sign * values[d ^ 1, b])
     assert (terms.weights <= 1.0 + 1e-6).all()
     for d in range(0, len(graph.steps), 2):
         pair = law.terms(equations, x, slice(d, d + 2))
         np.testing.assert_array_equal(pair.weights, terms.weights[d : d + 2])
     assert law.cuts(terms).shape == terms.weights.shape
+
+
+@pytest.mark.parametrize(
+    "law", [Bilateral(2.0), SparseJumps(1.0)], ids=lambda law: type(law).__name__
+)
+def test_laws_of_single_directions_refuse_intervals(law):
+    equations = random_equations(np.random.default_rng(0))
+    with pytest.raises(InputError, match=r"two directions.*IntervalEquations"):
+        law.terms(equations, np.zeros(equations.graph.size))
+
+
+@given(SEED)
+def test_any_law_that_stores_its_terms_takes_intervals(seed):
+    rng = np.random.default_rng(seed)
+    equations = random_equations(rng)
+    x = rng.normal(0, 1, equations.graph.size)
+    terms, known = FixedWeights(1.0).terms(equations, x), equations
+    for d in range(0, len(known.graph.steps), 2):
+        conductance, flux = np.empty((2, x.size), dtype=np.float32), np.empty((2, x.size))
+        StoredTerms(terms).weigh(known, slice(d, d + 2), x, (conductance, flux))
+        there = known.graph.neighbours[d + 1]
+        exists = known.graph.exists[d + 1]
+        np.testing.assert_array_equal(conductance[1][exists], conductance[0][there][exists])
+        np.testing.assert_array_equal(flux[1][exists], -flux[0][there][exists])
 
 
 def test_other_equations_are_refused():

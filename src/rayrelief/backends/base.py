@@ -32,7 +32,7 @@ class Final:
         """Evaluate a law at x (N,)."""
         if not isinstance(law, FusedLaw):
             return cls._told_by(law, law.terms(equations, x), x)
-        pairs = range(0, len(equations.offset), 2)
+        pairs = range(0, len(equations.graph.steps), 2)
         # Pair by pair: the terms of all directions would take more memory than the solver did.
         each = [cls._told_by(law, law.terms(equations, x, slice(d, d + 2)), x) for d in pairs]
         activations = [one.activation for one in each if one.activation is not None]

@@ -62,7 +62,7 @@ class CPUComputation:
     def __init__(self, problem: Problem, solver: Solver) -> None:
         self._problem, self._solver = problem, solver
         graph = problem.graph
-        conductance = np.empty(problem.equations.offset.shape, dtype=np.float32)
+        conductance = np.empty(graph.neighbours.shape, dtype=np.float32)
         anchors = problem.anchors
         self.operator = Operator(graph, conductance, None if anchors is None else anchors.weights)
         self.rhs = np.empty(graph.size)

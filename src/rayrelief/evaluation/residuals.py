@@ -66,8 +66,8 @@ def formulation_residuals(scene: Scene, method: Method) -> FormulationResiduals:
     x = problem.unknown(scene.depth)
     parts: tuple[list[FloatArray], ...] = ([], [], [])
     for d, a, b in graph.edges():
-        miss = x[a] - x[b] - equations.offset[d, a]
-        parts[0].append(np.abs(equations.gamma[d, a] * miss))
+        miss = x[a] - x[b] - equations.offset_of(d)[a]
+        parts[0].append(np.abs(equations.gamma_of(d)[a] * miss))
         has_log = x[a] != 0  # the measure has no value at a depth of 1
         parts[1].append(np.abs(miss[has_log] / x[a][has_log]))
         parts[2].append(np.abs(np.expm1(-miss)))  # z_b exp(offset) / z_a = exp(-miss)

@@ -24,9 +24,8 @@ from rayrelief.formulation.edge_equations import (
     empty_terms,
     pixels_per_ray,
 )
+from rayrelief.formulation.ray_plane import AXIS
 from rayrelief.graph import PixelGraph
-
-AXIS = np.array([0.0, 0.0, 1.0])  # direction of parallel rays
 
 
 def auxiliary_edge_equations(graph: PixelGraph, normals: FloatArray, view: View) -> EdgeEquations:

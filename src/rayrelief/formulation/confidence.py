@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from rayrelief.conventions import SingleArray
-from rayrelief.formulation.edge_equations import EdgeEquations, empty_factors
+from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
 
 # What is left of a pixel without any confidence: it says nothing to others, but follows them.
@@ -22,9 +22,10 @@ def with_confidence(equations: EdgeEquations, confidence: SingleArray) -> EdgeEq
     normals are doubted, a residual is no sign of a jump.
     """
     variance = 1.0 / np.maximum(confidence.astype(np.float64), LEAST)
-    factors = empty_factors(equations.graph)
-    for d, there in enumerate(equations.graph.neighbours):
-        factors[d] = np.sqrt(2.0 / (variance + np.take(variance, there)))
+    factors = np.empty_like(equations.gamma)
+    for row, d in enumerate(equations.directions):
+        there = equations.graph.neighbours[d]
+        factors[row] = np.sqrt(2.0 / (variance + np.take(variance, there)))
     if isinstance(equations, IntervalEquations):
-        return replace(equations, sigma=equations.sigma / factors[::2])
+        return replace(equations, sigma=equations.sigma / factors)
     return replace(equations, gamma=equations.gamma * factors)

@@ -38,6 +38,9 @@ class EdgeEquations:
         enough.
     gamma_weight
         (D, N) factor of the difference in the bilateral weights.
+
+    Where opposite directions say the same a subclass holds these three of even ``directions``
+    alone, (D / 2, N); ``offset_of`` and ``gamma_of`` know all.
     unknown
         What x means.
     left_out
@@ -52,9 +55,22 @@ class EdgeEquations:
     unknown: Unknown
     left_out: int = 0
 
+    @property
+    def directions(self) -> range:
+        """Directions that the rows of offset, gamma and gamma_weight are of."""
+        return range(0, len(self.graph.steps), len(self.graph.steps) // len(self.offset))
+
+    def offset_of(self, d: int, nodes: slice = slice(None)) -> FloatArray:
+        """Offset (n,) of the edges of one direction into some nodes; 0 where there is none."""
+        return self.offset[d, nodes]
+
+    def gamma_of(self, d: int, nodes: slice = slice(None)) -> SingleArray:
+        """Gamma (n,) of the edges of one direction into some nodes; 0 where there is none."""
+        return self.gamma[d, nodes]
+
     def precision(self, d: int) -> FloatArray:
         """(N,): what the squared residual of an edge of weight 1 counts, in one direction."""
-        gamma: FloatArray = self.gamma[d].astype(np.float64)
+        gamma: FloatArray = self.gamma_of(d).astype(np.float64)
         return np.square(gamma, out=gamma)
 
     def without_impossible(self) -> EdgeEquations:
@@ -65,14 +81,14 @@ class EdgeEquations:
         graph, order = self.graph.without(impossible)
         keep = graph.exists
         count = int(self.graph.exists.sum()) - int(keep.sum())
-        gamma = _kept(self.gamma, order, keep)
+        gamma = kept(self.gamma, order, keep)
         shared = self.gamma_weight is self.gamma
         return replace(
             self,
             graph=graph,
-            offset=_kept(self.offset, order, keep),
+            offset=kept(self.offset, order, keep),
             gamma=gamma,
-            gamma_weight=gamma if shared else _kept(self.gamma_weight, order, keep),
+            gamma_weight=gamma if shared else kept(self.gamma_weight, order, keep),
             left_out=self.left_out + count,
         )
 
@@ -100,11 +116,16 @@ class EdgeBlock:
     r_b: FloatArray
 
 
-def edge_blocks(graph: PixelGraph, normals: FloatArray, rays: FloatArray) -> Iterator[EdgeBlock]:
-    """All edges with normals (N, 3) and rays or origins (N, 3), a block of nodes at a time."""
+def edge_blocks(
+    graph: PixelGraph, normals: FloatArray, rays: FloatArray, *, every: int = 1
+) -> Iterator[EdgeBlock]:
+    """All edges with normals (N, 3) and rays or origins (N, 3), a block of nodes at a time.
+
+    Of ``every`` so many directions the first: with 2 each edge comes once.
+    """
     for nodes, here in node_blocks(graph):
         n_a, r_a = _by_component(normals[nodes]), _by_component(rays[nodes])
-        for d in range(len(graph.steps)):
+        for d in range(0, len(graph.steps), every):
             b = graph.neighbours[d, nodes]
             n_b = _by_component(np.take(normals, b, axis=0))
             r_b = _by_component(np.take(rays, b, axis=0))
@@ -158,7 +179,8 @@ def _by_component(vectors: FloatArray) -> FloatArray:
     return np.asfortranarray(vectors)
 
 
-def _kept(values: _Terms, order: IndexArray, keep: BoolArray) -> _Terms:
+def kept(values: _Terms, order: IndexArray, keep: BoolArray) -> _Terms:
+    """Values on edges in a new order of the nodes (N,); 0 on the edges that are not kept."""
     kept = np.empty_like(values)
     for d, row in enumerate(values):
         kept[d] = np.where(keep[d], row[order], 0)

@@ -15,21 +15,22 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.cameras.view import View
-from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import (
     COINCIDENT,
     EdgeBlock,
     EdgeEquations,
     dot,
     edge_blocks,
-    empty_factors,
+    kept,
     node_blocks,
     pixels_per_ray,
 )
-from rayrelief.formulation.ray_plane import two_plane_equations
-from rayrelief.graph import PixelGraph
+from rayrelief.formulation.ray_plane import difference_of, log_omega_of
+from rayrelief.graph import PixelGraph, Scalar
 
 STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
 # Standard deviation of the equation of a continuous surface in pixels: where both normals agree,
@@ -44,9 +45,10 @@ GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntervalEquations(EdgeEquations):
-    """Two-plane equations with an interval for each edge towards an even direction (D / 2, N).
+    """Two-plane equations with intervals, of edges towards even directions alone (D / 2, N).
 
-    ``gamma`` is the number of pixels per radian: a residual times it is in pixels.
+    The opposite edge says the same. ``gamma`` is the number of pixels per radian: a residual times
+    it is in pixels.
 
     Attributes
     ----------
@@ -68,13 +70,33 @@ class IntervalEquations(EdgeEquations):
     lead: SingleArray
     noise: float
 
+    def offset_of(self, d: int, nodes: slice = slice(None)) -> FloatArray:
+        """Offset (n,) of the edges of one direction into some nodes; 0 where there is none."""
+        offset = self._of_edge(self.offset, d, nodes)
+        return np.where(self._exists(d, nodes), -offset, 0.0) if d % 2 else offset
+
+    def gamma_of(self, d: int, nodes: slice = slice(None)) -> SingleArray:
+        """Gamma (n,) of the edges of one direction into some nodes; 0 where there is none."""
+        gamma = self._of_edge(self.gamma, d, nodes)
+        return np.where(self._exists(d, nodes), gamma, np.float32(0.0)) if d % 2 else gamma
+
     def precision(self, d: int) -> FloatArray:
         """(N,): what the squared residual of an edge of weight 1 counts, in one direction."""
-        sigma = self.sigma[d // 2]
-        if d % 2:
-            sigma = np.take(sigma, self.graph.neighbours[d])
-        precision: FloatArray = super().precision(d) / sigma.astype(np.float64) ** 2
+        sigma = self._of_edge(self.sigma, d).astype(np.float64)
+        precision: FloatArray = super().precision(d) / sigma**2
         return precision
+
+    def _of_edge(
+        self, values: npt.NDArray[Scalar], d: int, nodes: slice = slice(None)
+    ) -> npt.NDArray[Scalar]:
+        """What is known of the edges of one direction, from the node at their even end."""
+        row = values[d // 2]
+        return np.take(row, self.graph.neighbours[d, nodes]) if d % 2 else row[nodes]
+
+    def _exists(self, d: int, nodes: slice) -> BoolArray:
+        here = np.arange(*nodes.indices(self.graph.size), dtype=np.uint32)
+        exists: BoolArray = self.graph.neighbours[d, nodes] != here
+        return exists
 
 
 def interval_equations(
@@ -84,26 +106,25 @@ def interval_equations(
 
     The noise of the normals in radians is estimated unless given.
     """
-    planes = two_plane_equations(graph, normals, view)
-    graph, parallel = planes.graph, view.origins is not None
-    offset, unknown, left_out = planes.offset, planes.unknown, planes.left_out
-    del planes  # and its factors
+    whole, (graph, offset) = graph, _offsets(graph, normals, view)
+    parallel = view.origins is not None
     places = graph.gather(view.origins) if view.origins is not None else _unit_rays(graph, view)
     at_nodes = graph.gather(normals)
-    gamma, half_width, lead, leverage = _intervals(graph, at_nodes, places, parallel)
+    gamma, half_width, lead, leverage = np.empty((4, *offset.shape), dtype=np.float32)
+    _fill_intervals(graph, at_nodes, places, parallel, (gamma, half_width, lead, leverage))
     noise = loop_noise(graph, offset, gamma, leverage) if noise is None else noise
     if noise > NOISELESS:
         # The equations keep the normals as they are; a weight that follows the noise of its own
         # normal would prefer flat ones.
         smooth = agreeing_average(graph, at_nodes, noise)
-        _, half_width, lead, leverage = _intervals(graph, smooth, places, parallel)
+        _fill_intervals(graph, smooth, places, parallel, (gamma, half_width, lead, leverage))
     return IntervalEquations(
         graph=graph,
         offset=offset,
         gamma=gamma,
         gamma_weight=gamma,
-        unknown=unknown,
-        left_out=left_out,
+        unknown="depth" if parallel else "log-depth",
+        left_out=0 if graph is whole else int(whole.exists.sum()) - int(graph.exists.sum()),
         half_width=half_width,
         sigma=_sigma(half_width, leverage, noise),
         lead=lead,
@@ -121,27 +142,30 @@ def loop_noise(
     Parameters
     ----------
     offset, gamma
-        (D, N) of the equations; gamma in pixels per radian.
+        (D / 2, N) of the equations; gamma in pixels per radian.
     leverage
         (D / 2, N) variance of each equation in squared pixels, over that of the normals.
     """
     if (1, 0) not in graph.steps:
         return 0.0
-    across, down = graph.steps.index((1, 0)), graph.steps.index((0, 1))
-    right, below = graph.neighbours[across], graph.neighbours[down]
-    corner = np.take(below, right)
-    exists = graph.exists
-    closed = exists[across] & exists[down] & (corner == np.take(right, below))
-    closed &= np.take(exists[down], right) & np.take(exists[across], below)
-    a = np.flatnonzero(closed)
-    if not a.size:
+    across, down = graph.steps.index((1, 0)) // 2, graph.steps.index((0, 1)) // 2
+    right, below = graph.neighbours[2 * across], graph.neighbours[2 * down]
+    ratios, count = np.empty(graph.size), 0
+    for nodes, here in node_blocks(graph):
+        b, c = right[nodes], below[nodes]
+        corner = np.take(below, b)
+        closed = (b != here) & (c != here) & (corner != b) & (corner != c)
+        closed &= corner == np.take(right, c)
+        a, b, c = here[closed], b[closed], c[closed]
+        curl, variance = np.zeros(a.size), np.zeros(a.size)
+        for d, at, sign in ((across, a, 1.0), (down, b, 1.0), (across, c, -1.0), (down, a, -1.0)):
+            curl += sign * offset[d, at] * gamma[d, at]
+            variance += leverage[d, at]
+        ratios[count : count + a.size] = np.abs(curl) / np.sqrt(variance)
+        count += a.size
+    if not count:
         return 0.0
-    curl, variance = np.zeros(a.size), np.zeros(a.size)
-    sides = ((across, a, 1.0), (down, right[a], 1.0), (across, below[a], -1.0), (down, a, -1.0))
-    for d, nodes, sign in sides:
-        curl += sign * offset[d, nodes] * gamma[d, nodes]
-        variance += leverage[d // 2, nodes]
-    return float(np.median(np.abs(curl) / np.sqrt(variance)) / GAUSSIAN_MEDIAN)
+    return float(np.median(ratios[:count], overwrite_input=True) / GAUSSIAN_MEDIAN)
 
 
 def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> FloatArray:
@@ -158,28 +182,45 @@ def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> Fl
     return average
 
 
-def _intervals(
-    graph: PixelGraph, normals: FloatArray, places: FloatArray, parallel: bool
-) -> tuple[SingleArray, SingleArray, SingleArray, SingleArray]:
-    """Pixels per radian (D, N); half-width, lead and leverage (D / 2, N).
+def _offsets(graph: PixelGraph, normals: FloatArray, view: View) -> tuple[PixelGraph, FloatArray]:
+    """The graph without edges that the normals make impossible, and offsets (D / 2, N) on it."""
+    parallel = view.origins is not None
+    places = graph.gather(view.rays if view.origins is None else view.origins)
+    offset = np.empty((len(graph.steps) // 2, graph.size))
+    for edge in edge_blocks(graph, graph.gather(normals), places, every=2):
+        found = difference_of(edge) if parallel else log_omega_of(edge)
+        offset[edge.direction // 2, edge.nodes] = found
+    impossible: BoolArray = np.zeros(graph.neighbours.shape, dtype=np.bool_)
+    impossible[::2] = np.isnan(offset)
+    if not impossible.any():
+        return graph, offset
+    possible, order = graph.without(impossible)
+    return possible, kept(offset, order, possible.exists[::2])
+
+
+def _fill_intervals(
+    graph: PixelGraph,
+    normals: FloatArray,
+    places: FloatArray,
+    parallel: bool,
+    out: tuple[SingleArray, SingleArray, SingleArray, SingleArray],
+) -> None:
+    """Fill in pixels per radian, half-width, lead and leverage (D / 2, N).
 
     From normals (N, 3), and unit rays (N, 3) or the origins of parallel ones.
     """
-    gamma = empty_factors(graph)
-    half_width, lead, leverage = np.zeros((3, len(graph.steps) // 2, graph.size), dtype=np.float32)
+    gamma, half_width, lead, leverage = out
     coincident = 0.0 if parallel else COINCIDENT
-    for edge in edge_blocks(graph, normals, places):
-        step = graph.steps[edge.direction]
+    for edge in edge_blocks(graph, normals, places, every=2):
+        step, at = graph.steps[edge.direction], (edge.direction // 2, edge.nodes)
         focal = pixels_per_ray(step, edge.r_b - edge.r_a, coincident)
-        gamma[edge.direction, edge.nodes] = focal  # 0 where there is no edge
-        if edge.direction % 2 == 0:
-            at, length = (edge.direction // 2, edge.nodes), math.hypot(*step)
-            rise_a, rise_b, variance = _rises(edge, parallel)
-            ends = focal * (_end(rise_a, parallel) + _end(rise_b, parallel))
-            half_width[at] = 0.5 * length * ends
-            lead[at] = focal * (rise_a - rise_b)
-            leverage[at] = 0.25 * length**2 * variance
-    return gamma, half_width, lead, leverage
+        length = math.hypot(*step)
+        rise_a, rise_b, variance = _rises(edge, parallel)
+        ends = focal * (_end(rise_a, parallel) + _end(rise_b, parallel))
+        gamma[at] = focal  # 0 where there is no edge
+        half_width[at] = 0.5 * length * ends
+        lead[at] = focal * (rise_a - rise_b)
+        leverage[at] = 0.25 * length**2 * variance
 
 
 def _unit_rays(graph: PixelGraph, view: View) -> FloatArray:

@@ -16,6 +16,7 @@ from rayrelief.checks import Rule, check_settings, is_number, one_of
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import (
+    EdgeBlock,
     EdgeEquations,
     dot,
     edge_blocks,
@@ -27,6 +28,7 @@ from rayrelief.graph import PixelGraph
 
 CostFactor = Literal["full", "cosine", "focal"]
 MidpointMeasure = Literal["incidence", "normal_z", "both"]
+AXIS = np.array([0.0, 0.0, 1.0])  # direction of parallel rays
 
 
 @dataclass(frozen=True)
@@ -146,12 +148,8 @@ def central_equations(
     log_omega, gamma = empty_terms(graph), empty_factors(graph)
     gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
     for edge in edge_blocks(graph, normals, rays):
-        ends = edge.n_a, edge.n_b, edge.r_a, edge.r_b
-        w = _omega_at(*ends, lambda_of(midpoint, *ends))
-        if outlier_threshold is not None:
-            w = _without_outliers(w, *ends, outlier_threshold, outlier_samples)
         at = edge.direction, edge.nodes
-        log_omega[at] = np.where(edge.exists, _log_or_nan(w), 0.0)
+        log_omega[at] = log_omega_of(edge, midpoint, outlier_threshold, outlier_samples)
         focal = pixels_per_ray(graph.steps[edge.direction], edge.r_b - edge.r_a)
         cosine = np.where(edge.exists, dot(edge.n_a, edge.r_a), 0.0)
         gamma_weight[at] = _weight_factor(focal, cosine, weight_constant)
@@ -175,22 +173,39 @@ def orthographic_equations(
     """
     offset, gamma = empty_terms(graph), empty_factors(graph)
     gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
-    axis = np.array([0.0, 0.0, 1.0])
     for edge in edge_blocks(graph, normals, origins):
-        n_a, n_b, o_a, o_b = edge.n_a, edge.n_b, edge.r_a, edge.r_b
-        lambda_m = lambda_of(midpoint, n_a, n_b, axis, axis)
-        o_m = midpoint_rays(o_a, o_b, lambda_m)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            smooth = dot(n_a, o_m - o_a) / n_a[:, 2] + dot(n_b, o_b - o_m) / n_b[:, 2]
-        possible = np.isfinite(smooth) & (n_a[:, 2] * n_b[:, 2] > 0)
         at = edge.direction, edge.nodes
-        offset[at] = np.where(edge.exists, np.where(possible, smooth, np.nan), 0.0)
-        focal = pixels_per_ray(graph.steps[edge.direction], o_b - o_a, coincident=0.0)
-        cosine = np.where(edge.exists, n_a[:, 2], 0.0)
+        offset[at] = difference_of(edge, midpoint)
+        focal = pixels_per_ray(graph.steps[edge.direction], edge.r_b - edge.r_a, coincident=0.0)
+        cosine = np.where(edge.exists, edge.n_a[:, 2], 0.0)
         gamma_weight[at] = _weight_factor(focal, cosine, weight_constant)
         gamma[at] = _cost_factor(focal, cosine, cost_factor)
     equations = EdgeEquations(graph, offset, gamma, gamma_weight, "depth")
     return equations.without_impossible()
+
+
+def log_omega_of(
+    edge: EdgeBlock,
+    midpoint: float | AdaptiveMidpoint = 0.5,
+    outlier_threshold: float | None = None,
+    outlier_samples: int = 21,
+) -> FloatArray:
+    """Offsets (n,) of central edges; NaN where impossible, 0 where there is no edge."""
+    ends = edge.n_a, edge.n_b, edge.r_a, edge.r_b
+    w = _omega_at(*ends, lambda_of(midpoint, *ends))
+    if outlier_threshold is not None:
+        w = _without_outliers(w, *ends, outlier_threshold, outlier_samples)
+    return np.where(edge.exists, _log_or_nan(w), 0.0)
+
+
+def difference_of(edge: EdgeBlock, midpoint: float | AdaptiveMidpoint = 0.5) -> FloatArray:
+    """Offsets (n,) of edges between parallel rays; NaN where impossible, 0 where there is none."""
+    n_a, n_b, o_a, o_b = edge.n_a, edge.n_b, edge.r_a, edge.r_b
+    o_m = midpoint_rays(o_a, o_b, lambda_of(midpoint, n_a, n_b, AXIS, AXIS))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        smooth = dot(n_a, o_m - o_a) / n_a[:, 2] + dot(n_b, o_b - o_m) / n_b[:, 2]
+    possible = np.isfinite(smooth) & (n_a[:, 2] * n_b[:, 2] > 0)
+    return np.where(edge.exists, np.where(possible, smooth, np.nan), 0.0)
 
 
 def _room_for_weights(

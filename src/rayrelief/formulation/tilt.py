@@ -19,15 +19,16 @@ def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ..
     in the seam.
     """
     graph = equations.graph
-    steps = np.array(graph.steps, dtype=np.float64) * [turn > 0 for turn in graph.turn]
-    counts = np.array([len(a) for _, a, _ in graph.edges()])
-    means = np.array(
-        [equations.offset[d, a].mean() if len(a) else 0.0 for d, a, _ in graph.edges()]
-    )
+    turning = [turn > 0 for turn in graph.turn]
+    steps = np.array([graph.steps[d] for d in equations.directions], dtype=np.float64) * turning
+    exists = graph.exists[equations.directions]
+    counts = exists.sum(axis=1)
+    pairs = zip(equations.offset, exists, strict=True)
+    means = np.array([row[there].mean() if there.any() else 0.0 for row, there in pairs])
     # Least squares over all edges: as many equations as edges, two unknowns.
     root = np.sqrt(counts)
     slope: FloatArray = np.linalg.lstsq(steps * root[:, None], means * root, rcond=None)[0]
-    offset = np.where(graph.exists, equations.offset - (steps @ slope)[:, None], 0.0)
+    offset = np.where(exists, equations.offset - (steps @ slope)[:, None], 0.0)
     pixel = max(turn / n for turn, n in zip(graph.turn, graph.shape[::-1], strict=True))
     tilt = math.degrees(math.atan(math.hypot(*slope) / pixel))
     note = f"a tilt of {tilt:.2g} degrees was removed, without which the texture would not repeat"

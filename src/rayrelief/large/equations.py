@@ -102,11 +102,11 @@ def settled(problem: Problem, solution: Solution) -> SingleArray:
 
 def parts(graph: PixelGraph, conductance: SingleArray) -> Int32Array:
     """Label (h, w) of the parts of a block that move as wholes; -1 outside."""
-    joined = np.zeros(graph.neighbours.shape, dtype=np.bool_)
+    joined = np.zeros((len(conductance), graph.size), dtype=np.bool_)
     for p, image in enumerate(conductance):
         values = graph.gather(image)
         found = values[values > 0]
-        joined[2 * p] = values > (CUT * float(np.median(found)) if found.size else np.inf)
+        joined[p] = values > (CUT * float(np.median(found)) if found.size else np.inf)
     found_parts = graph.parts(joined)
     sizes = np.bincount(found_parts)
     # Nodes are sorted by component: what is small there goes with the largest part.
@@ -127,4 +127,4 @@ def _terms(problem: Problem, solution: Solution, d: int) -> tuple[FloatArray, Fl
         say = say * solution.weights[d]
     if solution.activation is not None:
         say = say * (1.0 - solution.activation[d])
-    return say, equations.offset[d]
+    return say, equations.offset_of(d)

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import EdgeEquations
 
 
@@ -28,6 +29,25 @@ class EdgeTerms:
     weights: FloatArray
     target: FloatArray
     activation: FloatArray | None = None
+
+
+def offsets_of(equations: EdgeEquations, directions: slice = slice(None)) -> FloatArray:
+    """Offsets of the edges of some directions, all by default."""
+    every = range(len(equations.graph.steps))
+    if equations.directions == every:
+        return equations.offset[directions]
+    return np.stack([equations.offset_of(d) for d in every[directions]])
+
+
+def with_both_directions(equations: EdgeEquations) -> EdgeEquations:
+    """Equations that hold both directions of each edge, or an InputError."""
+    if len(equations.directions) < len(equations.graph.steps):
+        raise InputError(
+            f"a law that tells the two directions of an edge apart got {type(equations).__name__}",
+            expected="EdgeEquations of all directions",
+            remedy="Use a law of rayrelief.laws that is made for intervals, such as Redescending",
+        )
+    return equations
 
 
 class Law(Protocol):
@@ -77,7 +97,8 @@ class StoredTerms:
     def weigh(self, equations: EdgeEquations, pair: slice, x: FloatArray, out: Flux) -> FloatArray:
         """Fill the flux of a pair of opposite directions; the energy as one block."""
         conductance, flux = out
-        neighbours, gamma = equations.graph.neighbours[pair], equations.gamma[pair]
+        neighbours = equations.graph.neighbours[pair]
+        gamma = np.stack([equations.gamma_of(d) for d in range(pair.start, pair.stop)])
         exists = neighbours != np.arange(x.size, dtype=np.uint32)
         weights = np.where(exists, self.terms.weights[pair], 0.0)
         target = np.where(exists, self.terms.target[pair], 0.0)
@@ -94,8 +115,9 @@ class FixedWeights:
 
     def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
         """Return these weights, and the equations' own offsets."""
-        weights = np.broadcast_to(np.asarray(self.weights, np.float64), equations.offset.shape)
-        return EdgeTerms(weights, equations.offset)
+        offset = offsets_of(equations)
+        weights = np.broadcast_to(np.asarray(self.weights, np.float64), offset.shape)
+        return EdgeTerms(weights, offset)
 
     def from_flat(self) -> FixedWeights:
         """Return the same law."""

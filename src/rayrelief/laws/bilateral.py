@@ -10,7 +10,7 @@ from numba import njit, prange
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.laws.base import EdgeTerms, Flux
+from rayrelief.laws.base import EdgeTerms, Flux, with_both_directions
 from rayrelief.laws.elementary import exp, log
 from rayrelief.solvers.kernels import FUSED, block_range
 
@@ -69,7 +69,8 @@ class Bilateral:
 
 def _edges(equations: EdgeEquations, directions: slice, x: FloatArray) -> tuple[Any, ...]:
     """What kernels read of some directions: neighbours, offsets, gamma of the weights; and x."""
-    arrays = equations.graph.neighbours, equations.offset, equations.gamma_weight
+    known = with_both_directions(equations)
+    arrays = known.graph.neighbours, known.offset, known.gamma_weight
     return *(array[directions] for array in arrays), x
 
 

@@ -12,7 +12,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
-from rayrelief.laws.base import EdgeTerms, Flux
+from rayrelief.laws.base import EdgeTerms, Flux, offsets_of
 from rayrelief.laws.bilateral import NODES_PER_BLOCK
 from rayrelief.solvers.kernels import FUSED
 
@@ -27,20 +27,18 @@ class _IntervalLaw:
         self, equations: EdgeEquations, x: FloatArray, directions: slice = slice(None)
     ) -> EdgeTerms:
         """Weights over those of an edge that fits, and the equations' own offsets."""
-        known, (first, end, _) = (
-            with_intervals(equations),
-            directions.indices(len(equations.offset)),
-        )
+        known = with_intervals(equations)
+        first, end, _ = directions.indices(len(known.graph.steps))
         weights = np.ones((end - first, x.size))
         conductance, flux = np.empty((2, x.size), dtype=np.float32), np.empty((2, x.size))
         for d in range(first, end, 2):
             self.weigh(known, slice(d, d + 2), x, (conductance, flux))
-            fitting = (known.gamma[d] / known.sigma[d // 2]).astype(np.float64) ** 2
+            fitting = (known.gamma[d // 2] / known.sigma[d // 2]).astype(np.float64) ** 2
             there, back = weights[d - first], weights[d - first + 1]
             np.divide(conductance[0], fitting, out=there, where=fitting > 0)
             exists = np.flatnonzero(fitting > 0)
             back[known.graph.neighbours[d, exists]] = there[exists]
-        return EdgeTerms(weights, known.offset[directions])
+        return EdgeTerms(weights, offsets_of(known, directions))
 
     def from_flat(self) -> Self:
         """Return the same law: it needs no other one to begin with."""
@@ -53,8 +51,8 @@ class _IntervalLaw:
         d = pair.start
         edges = (
             known.graph.neighbours[d],
-            known.offset[d],
-            known.gamma[d],
+            known.offset[d // 2],
+            known.gamma[d // 2],
             known.half_width[d // 2],
             known.sigma[d // 2],
             known.lead[d // 2],

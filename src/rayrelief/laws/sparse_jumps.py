@@ -8,7 +8,7 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations, empty_terms
-from rayrelief.laws.base import EdgeTerms, FixedWeights
+from rayrelief.laws.base import EdgeTerms, FixedWeights, with_both_directions
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class SparseJumps:
 
     def terms(self, equations: EdgeEquations, x: FloatArray) -> EdgeTerms:
         """Evaluate the weights at the iterate x (N,); the targets are the equations' own."""
+        equations = with_both_directions(equations)
         weights = empty_terms(equations.graph)
         for d, b in enumerate(equations.graph.neighbours):  # one by one: to save memory
             left = x - np.take(x, b) - equations.offset[d]

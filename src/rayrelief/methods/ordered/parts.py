@@ -31,8 +31,8 @@ def continuous_parts(
 
     Ridges join however wide they are: a body bends there, and hides nothing but itself.
     """
-    joined: BoolArray = np.zeros(equations.graph.neighbours.shape, dtype=np.bool_)
-    _find_fitting(edges_of(equations, x), deviations, half_width, joined[::2])
+    joined: BoolArray = np.empty(equations.sigma.shape, dtype=np.bool_)
+    _find_fitting(edges_of(equations, x), deviations, half_width, joined)
     return equations.graph.parts(joined)
 
 
@@ -57,11 +57,10 @@ def move_parts(
 
 def edges_of(equations: IntervalEquations, x: FloatArray) -> tuple[Any, ...]:
     """What kernels read: of all edges towards even directions, and x."""
-    even = slice(None, None, 2)
     return (
-        equations.graph.neighbours[even],
-        equations.offset[even],
-        equations.gamma[even],
+        equations.graph.neighbours[::2],
+        equations.offset,
+        equations.gamma,
         equations.half_width,
         equations.sigma,
         equations.lead,

@@ -32,11 +32,7 @@ def find_jumps(equations: IntervalEquations, x: FloatArray) -> BoolArray:
     """Whether a jump across each directed edge (D, N) is likelier than a continuous surface."""
     graph = equations.graph
     jumps: BoolArray = np.zeros(graph.neighbours.shape, dtype=np.bool_)
-    _find_jumps(edges_of(equations, x), jumps[::2])
-    exists = graph.exists
-    jumps &= exists
-    for d in range(0, len(jumps), 2):
-        jumps[d + 1, graph.neighbours[d, exists[d]]] = jumps[d, exists[d]]
+    _find_jumps(edges_of(equations, x), jumps)
     return jumps
 
 
@@ -78,12 +74,17 @@ def _contacts(
 @njit(cache=True, error_model="numpy")
 def _find_jumps(edges: Any, jumps: Any) -> None:
     half_width, sigma, lead, x = edges[3], edges[4], edges[5], edges[6]
-    for d in range(len(jumps)):
+    neighbours = edges[0]
+    for d in range(len(sigma)):
         for a in range(len(x)):
+            b = neighbours[d, a]
+            if b == a:
+                continue
             residual, h = residual_of(edges, d, a), half_width[d, a]
             fits = continuous(residual, h, math.hypot(sigma[d, a], BENT))
             large = abs(outside(residual, h)) > SMALLEST_JUMP
-            jumps[d, a] = large and jumping(residual, h, lead[d, a]) > fits
+            jump = large and jumping(residual, h, lead[d, a]) > fits
+            jumps[2 * d, a] = jumps[2 * d + 1, b] = jump
 
 
 @njit(cache=True, error_model="numpy")
