@@ -30,6 +30,7 @@ from rayrelief.formulation.edge_equations import (
     pixels_per_ray,
 )
 from rayrelief.formulation.ray_plane import difference_of, log_omega_of
+from rayrelief.formulation.loops import Loops
 from rayrelief.graph import PixelGraph, Scalar
 
 STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
@@ -40,7 +41,6 @@ ALLOWED = math.radians(0.6)  # noise of the normals that these two allow for
 AGREE = 2.0  # neighbours whose normals differ by so many deviations of the noise are averaged
 LEFT = 0.1  # share of the noise's variance that is left in widths from averaged normals, at most
 NOISELESS = 1e-3  # radians: below, there is nothing to average
-GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,7 +55,8 @@ class IntervalEquations(EdgeEquations):
     half_width
         Half of the interval in pixels; positive in valleys, where things touch or hide one
         another, negative on ridges, where a body bends. Along a diagonal it counts by the longer
-        step: the equation is less exact there, and a jump likelier.
+        step: the equation is less exact there, and a jump likelier. Where loops show that a jump
+        grows along its border, at least what it grows by from one pixel to the next.
     sigma
         Standard deviation of the equation where the surface is continuous, in pixels.
     lead
@@ -112,12 +113,16 @@ def interval_equations(
     at_nodes = graph.gather(normals)
     gamma, half_width, lead, leverage = np.empty((4, *offset.shape), dtype=np.float32)
     _fill_intervals(graph, at_nodes, places, parallel, (gamma, half_width, lead, leverage))
-    noise = loop_noise(graph, offset, gamma, leverage) if noise is None else noise
+    loops = Loops.of(graph, offset, gamma, leverage)
+    noise = loops.noise() if noise is None else noise
     if noise > NOISELESS:
         # The equations keep the normals as they are; a weight that follows the noise of its own
         # normal would prefer flat ones.
         smooth = agreeing_average(graph, at_nodes, noise)
         _fill_intervals(graph, smooth, places, parallel, (gamma, half_width, lead, leverage))
+    sigma = _sigma(half_width, leverage, noise)
+    grows = loops.growth(noise)
+    np.copyto(half_width, grows, where=grows > np.abs(half_width))
     return IntervalEquations(
         graph=graph,
         offset=offset,
@@ -126,46 +131,10 @@ def interval_equations(
         unknown="depth" if parallel else "log-depth",
         left_out=0 if graph is whole else int(whole.exists.sum()) - int(graph.exists.sum()),
         half_width=half_width,
-        sigma=_sigma(half_width, leverage, noise),
+        sigma=sigma,
         lead=lead,
         noise=noise,
     )
-
-
-def loop_noise(
-    graph: PixelGraph, offset: FloatArray, gamma: SingleArray, leverage: SingleArray
-) -> float:
-    """Noise of the normals in radians: what loops of four straight edges fail to close.
-
-    The median does not see the few loops that cross a jump. Without straight edges it is 0.
-
-    Parameters
-    ----------
-    offset, gamma
-        (D / 2, N) of the equations; gamma in pixels per radian.
-    leverage
-        (D / 2, N) variance of each equation in squared pixels, over that of the normals.
-    """
-    if (1, 0) not in graph.steps:
-        return 0.0
-    across, down = graph.steps.index((1, 0)) // 2, graph.steps.index((0, 1)) // 2
-    right, below = graph.neighbours[2 * across], graph.neighbours[2 * down]
-    ratios, count = np.empty(graph.size), 0
-    for nodes, here in node_blocks(graph):
-        b, c = right[nodes], below[nodes]
-        corner = np.take(below, b)
-        closed = (b != here) & (c != here) & (corner != b) & (corner != c)
-        closed &= corner == np.take(right, c)
-        a, b, c = here[closed], b[closed], c[closed]
-        curl, variance = np.zeros(a.size), np.zeros(a.size)
-        for d, at, sign in ((across, a, 1.0), (down, b, 1.0), (across, c, -1.0), (down, a, -1.0)):
-            curl += sign * offset[d, at] * gamma[d, at]
-            variance += leverage[d, at]
-        ratios[count : count + a.size] = np.abs(curl) / np.sqrt(variance)
-        count += a.size
-    if not count:
-        return 0.0
-    return float(np.median(ratios[:count], overwrite_input=True) / GAUSSIAN_MEDIAN)
 
 
 def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> FloatArray:

@@ -1,0 +1,137 @@
+"""Loops of four edges: what they fail to close is noise, or a jump that grows along a border.
+
+Around a loop of a continuous surface the differences add up to nothing. Noise leaves a little, of
+either sign. Where of two surfaces side by side one is steeper along their border, the jump between
+them grows, and every loop on the border fails to close by as much and with the same sign, however
+narrow the intervals of its edges are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+
+from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.graph import PixelGraph
+
+GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
+# Loops before and behind an edge, along a border, that have to agree: around a single wrong normal
+# their signs alternate.
+AGREEING = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Loops:
+    """The loop to the right of and below each node of a graph.
+
+    Attributes
+    ----------
+    graph
+        Of the nodes.
+    curl
+        (N,) pixels by which each loop fails to close; NaN where there is none.
+    leverage
+        (N,) variance of the curl in squared pixels, over that of the normals.
+    """
+
+    graph: PixelGraph
+    curl: SingleArray
+    leverage: SingleArray
+
+    @classmethod
+    def of(
+        cls,
+        graph: PixelGraph,
+        offset: FloatArray | SingleArray,
+        gamma: SingleArray,
+        leverage: SingleArray,
+    ) -> Self:
+        """Loops of equations (D / 2, N) with gamma in pixels per radian, and their variance."""
+        curl = np.full(graph.size, np.nan, dtype=np.float32)
+        variance = np.ones(graph.size, dtype=np.float32)
+        if _is_straight(graph):
+            right, below = graph.neighbours[0], graph.neighbours[2]
+            edges = offset[0], offset[1], gamma[0], gamma[1], leverage[0], leverage[1]
+            _go_around(right, below, edges, curl, variance)
+        return cls(graph, curl, variance)
+
+    def noise(self) -> float:
+        """Noise of the normals in radians about each axis; 0 without loops.
+
+        The median does not see the few loops that cross a jump.
+        """
+        closed = np.isfinite(self.curl)
+        ratio = np.abs(self.curl[closed]) / np.sqrt(self.leverage[closed])
+        if not ratio.size:
+            return 0.0
+        return float(np.median(ratio, overwrite_input=True)) / GAUSSIAN_MEDIAN
+
+    def growth(self, noise: float) -> SingleArray:
+        """By how many pixels a jump across each edge (D / 2, N) grows along its border.
+
+        It is what all loops beside the edge agree on, less one deviation of the noise (radians).
+        """
+        graph = self.graph
+        grows = np.zeros((len(graph.steps) // 2, graph.size), dtype=np.float32)
+        if not _is_straight(graph):
+            return grows
+        right, left, below, above = graph.neighbours[:4]
+        beyond = np.abs(self.curl) - np.float32(noise) * np.sqrt(self.leverage)
+        sure = np.where(beyond > 0.0, np.copysign(beyond, self.curl), np.float32(0.0))
+        across, down = grows[:2]
+        _agree(sure, below, above, across)
+        _agree(sure, right, left, down)
+        if len(grows) > 2:
+            # A diagonal crosses a border where both ways around its corners do.
+            np.maximum(across, down[right], out=grows[2])
+            np.minimum(grows[2], np.maximum(down, across[below]), out=grows[2])
+            np.maximum(across, down[graph.neighbours[6]], out=grows[3])
+            np.minimum(grows[3], np.maximum(down[above], across[above]), out=grows[3])
+        nodes = np.arange(graph.size, dtype=np.uint32)
+        for d, row in enumerate(grows):
+            row[graph.neighbours[2 * d] == nodes] = 0.0
+        return grows
+
+
+def _is_straight(graph: PixelGraph) -> bool:
+    """Whether directions begin with right, left, below, above: else there are no loops."""
+    return graph.steps[0] == (1, 0)
+
+
+@njit(cache=True)
+def _go_around(right: Any, below: Any, edges: Any, curl: Any, variance: Any) -> None:
+    offset, drop, gamma, focal, lever, plumb = edges  # each across, then down
+    for a in range(len(right)):
+        b, c = right[a], below[a]
+        corner = below[b]
+        if b == a or c == a or corner == b or corner == c or right[c] != corner:
+            continue
+        curl[a] = (
+            offset[a] * gamma[a] + drop[b] * focal[b] - offset[c] * gamma[c] - drop[a] * focal[a]
+        )
+        variance[a] = lever[a] + plumb[b] + lever[c] + plumb[a]
+
+
+@njit(cache=True)
+def _agree(curl: Any, ahead: Any, back: Any, grows: Any) -> None:
+    """The least curl of the loops on both sides of each edge, if all have the same sign."""
+    for a in range(len(grows)):
+        sign = np.sign(curl[a])
+        least = abs(curl[a])
+        here, there = a, a
+        for k in range(AGREEING):
+            before = back[there]
+            same = before != there and curl[before] * sign > 0.0
+            least = min(least, abs(curl[before])) if same else 0.0
+            there = before
+            if k + 1 < AGREEING:
+                behind = ahead[here]
+                same = behind != here and curl[behind] * sign > 0.0
+                least = min(least, abs(curl[behind])) if same else 0.0
+                here = behind
+            if least == 0.0:
+                break
+        grows[a] = least
