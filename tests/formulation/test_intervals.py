@@ -59,7 +59,7 @@ def test_a_plane_leaves_no_room(seed, connectivity, unit):
     equations = interval_equations(graph, np.tile(normal, (HEIGHT, WIDTH, 1)), central(rays))
     x = np.log(plane_depth(normal, graph.gather(rays)))
     for d, there in enumerate(graph.neighbours):
-        np.testing.assert_allclose(equations.offset_of(d), x - x[there], atol=1e-13)
+        np.testing.assert_allclose(equations.offset_of(d), x - x[there], rtol=6e-8, atol=1e-13)
         np.testing.assert_array_equal(equations.gamma_of(d) > 0, graph.exists[d])
     np.testing.assert_allclose(equations.half_width, 0.0, atol=1e-4)
 
@@ -74,7 +74,7 @@ def test_a_plane_seen_along_parallel_rays_leaves_none_at_all(seed, connectivity)
     np.testing.assert_allclose(equations.half_width, 0.0, atol=1e-4)
     exists = equations.graph.exists[::2]
     np.testing.assert_allclose(equations.sigma[exists], EXACT, rtol=1e-5)
-    assert equations.noise < 1e-9
+    assert equations.noise < 1e-6
 
 
 @given(SEED, CONNECTIVITY)
