@@ -16,7 +16,7 @@ from benchmarks.speed.scaling_worker import METHODS, ON_A_JUMP, OUTER, RTOL, STA
 SIZES = (512, 1024, 2048, 4096)  # sides of the squares
 SMALL, LARGE = 1024, 4096  # sides between which growth has a limit
 GROWTH = 1.5
-MOST_SECONDS = {"RayPlane": 480, "Smooth": 60}  # at the large side
+MOST_SECONDS = {"RayPlane": 480, "Smooth": 60, "Ordered": 480}  # at the large side
 LEAST_SIDE = 512  # smaller pictures serve a quick run, and have no limits
 
 Measured = dict[tuple[str, int], dict[str, Any]]  # by task and side; empty where it failed

@@ -1,7 +1,7 @@
 """One measurement of ``scaling`` in a process of its own, so that its memory is its own.
 
 python -m benchmarks.speed.scaling_worker render FOLDER SIDE
-python -m benchmarks.speed.scaling_worker {RayPlane,Smooth,cycles} FOLDER
+python -m benchmarks.speed.scaling_worker {RayPlane,Smooth,Ordered,cycles} FOLDER
 
 A measurement is printed as one line of JSON.
 """
@@ -23,7 +23,11 @@ from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.methods import Reweighted
 from rayrelief.synthetic.crowd import crowd
 
-METHODS: dict[str, Reweighted] = {"RayPlane": rayrelief.RayPlane(), "Smooth": rayrelief.Smooth()}
+METHODS: dict[str, Reweighted] = {
+    "RayPlane": rayrelief.RayPlane(),
+    "Smooth": rayrelief.Smooth(),
+    "Ordered": rayrelief.Ordered(),
+}
 STATUS = Path("/proc/self/status")
 WARM_UP_SIDE = 96
 ON_A_JUMP = 0.05  # weights below this

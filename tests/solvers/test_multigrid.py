@@ -14,7 +14,7 @@ from rayrelief.graph import pixel_graph
 from rayrelief.operators import Operator
 from rayrelief.solvers.multigrid import Multigrid, galerkin
 from rayrelief.solvers.multigrid.aggregation import STRENGTH, aggregate
-from rayrelief.solvers.multigrid.cycle import DAMPING, SERIAL
+from rayrelief.solvers.multigrid.cycle import DAMPING, SERIAL, Restriction, restrict
 from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
 from rayrelief.solvers.multigrid.hierarchy import Hierarchy
 from rayrelief.solvers.multigrid.rows import Rows, stencil
@@ -105,6 +105,10 @@ def test_the_coarse_energy_is_that_of_the_interpolation(seed, density, connectiv
     p = dense_transfer(up, aggregates.count)
     np.testing.assert_array_equal(dense_transfer(down, system.graph.size), p.T)
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=2e-7)  # constants are kept
+    values, restricted = rng.normal(size=system.graph.size), np.empty(aggregates.count)
+    short = Restriction.of(up, down)
+    restrict(short.arrays, up.arrays, values, restricted, aggregates.count)
+    np.testing.assert_allclose(restricted, p.T @ values, atol=1e-12)
     fine = np.stack([system @ unit for unit in np.eye(system.graph.size)], axis=1)
     expected = p.T @ fine @ p
     found = dense_rows(coarse_rows(rows, up, down))

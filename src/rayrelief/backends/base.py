@@ -32,16 +32,18 @@ class Final:
         """Evaluate a law at x (N,)."""
         if not isinstance(law, FusedLaw):
             return cls._told_by(law, law.terms(equations, x), x)
-        pairs = range(0, len(equations.graph.steps), 2)
         # Pair by pair: the terms of all directions would take more memory than the solver did.
-        each = [cls._told_by(law, law.terms(equations, x, slice(d, d + 2)), x) for d in pairs]
-        activations = [one.activation for one in each if one.activation is not None]
-        return cls(
-            x,
-            np.concatenate([one.cuts for one in each]),
-            np.concatenate([one.weights for one in each]),
-            np.concatenate(activations) if activations else None,
-        )
+        shape = equations.graph.neighbours.shape
+        cuts, weights = np.empty(shape, dtype=np.bool_), np.empty(shape, dtype=np.float32)
+        activation: SingleArray | None = None
+        for d in range(0, shape[0], 2):
+            pair = slice(d, d + 2)
+            terms = law.terms(equations, x, pair)
+            cuts[pair], weights[pair] = law.cuts(terms), terms.weights
+            if terms.activation is not None:
+                activation = np.empty_like(weights) if activation is None else activation
+                activation[pair] = terms.activation
+        return cls(x, cuts, weights, activation)
 
     @classmethod
     def _told_by(cls, law: Law, terms: EdgeTerms, x: FloatArray) -> Final:

@@ -29,8 +29,8 @@ from rayrelief.formulation.edge_equations import (
     node_blocks,
     pixels_per_ray,
 )
-from rayrelief.formulation.ray_plane import difference_of, log_omega_of
 from rayrelief.formulation.loops import Loops
+from rayrelief.formulation.ray_plane import difference_of, log_omega_of
 from rayrelief.graph import PixelGraph, Scalar
 
 STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
@@ -66,6 +66,7 @@ class IntervalEquations(EdgeEquations):
         Standard deviation of the normals in radians about each axis.
     """
 
+    offset: SingleArray  # type: ignore[assignment]  # 6e-8 of a slope is far below its noise
     half_width: SingleArray
     sigma: SingleArray
     lead: SingleArray
@@ -73,7 +74,7 @@ class IntervalEquations(EdgeEquations):
 
     def offset_of(self, d: int, nodes: slice = slice(None)) -> FloatArray:
         """Offset (n,) of the edges of one direction into some nodes; 0 where there is none."""
-        offset = self._of_edge(self.offset, d, nodes)
+        offset = self._of_edge(self.offset, d, nodes).astype(np.float64)
         return np.where(self._exists(d, nodes), -offset, 0.0) if d % 2 else offset
 
     def gamma_of(self, d: int, nodes: slice = slice(None)) -> SingleArray:
@@ -151,11 +152,11 @@ def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> Fl
     return average
 
 
-def _offsets(graph: PixelGraph, normals: FloatArray, view: View) -> tuple[PixelGraph, FloatArray]:
+def _offsets(graph: PixelGraph, normals: FloatArray, view: View) -> tuple[PixelGraph, SingleArray]:
     """The graph without edges that the normals make impossible, and offsets (D / 2, N) on it."""
     parallel = view.origins is not None
     places = graph.gather(view.rays if view.origins is None else view.origins)
-    offset = np.empty((len(graph.steps) // 2, graph.size))
+    offset: SingleArray = np.empty((len(graph.steps) // 2, graph.size), dtype=np.float32)
     for edge in edge_blocks(graph, graph.gather(normals), places, every=2):
         found = difference_of(edge) if parallel else log_omega_of(edge)
         offset[edge.direction // 2, edge.nodes] = found
@@ -195,7 +196,8 @@ def _fill_intervals(
 def _unit_rays(graph: PixelGraph, view: View) -> FloatArray:
     """Rays (N, 3) of unit length: along them a plane square to its ray recedes nowhere."""
     rays = graph.gather(view.rays)
-    unit: FloatArray = rays / np.sqrt(dot(rays, rays))[:, None]
+    own = rays if rays.flags.writeable else None
+    unit: FloatArray = np.divide(rays, np.sqrt(dot(rays, rays))[:, None], out=own)
     return unit
 
 

@@ -107,11 +107,11 @@ def _go_around(right: Any, below: Any, edges: Any, curl: Any, variance: Any) -> 
     for a in range(len(right)):
         b, c = right[a], below[a]
         corner = below[b]
-        if b == a or c == a or corner == b or corner == c or right[c] != corner:
+        if a in (b, c) or corner in (b, c) or right[c] != corner:
             continue
-        curl[a] = (
-            offset[a] * gamma[a] + drop[b] * focal[b] - offset[c] * gamma[c] - drop[a] * focal[a]
-        )
+        # Offsets add up whatever the length of the rays; times a factor each, they would not.
+        fewest = min(gamma[a], focal[b], gamma[c], focal[a])
+        curl[a] = (offset[a] + drop[b] - offset[c] - drop[a]) * fewest
         variance[a] = lever[a] + plumb[b] + lever[c] + plumb[a]
 
 

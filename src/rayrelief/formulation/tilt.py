@@ -32,4 +32,4 @@ def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ..
     pixel = max(turn / n for turn, n in zip(graph.turn, graph.shape[::-1], strict=True))
     tilt = math.degrees(math.atan(math.hypot(*slope) / pixel))
     note = f"a tilt of {tilt:.2g} degrees was removed, without which the texture would not repeat"
-    return replace(equations, offset=offset), (note,)
+    return replace(equations, offset=offset.astype(equations.offset.dtype, copy=False)), (note,)

@@ -83,8 +83,8 @@ class Ordered(Reweighted):
         return interval_equations(graph, normals, view, noise=noise)
 
     def memory(self, nodes: int, backend: Backend) -> int:
-        """Bytes that a run needs at its peak, measured: also for intervals and segments."""
-        return super().memory(nodes, backend) + 80 * nodes
+        """Bytes that a run needs at its peak, measured: half of the directions, with intervals."""
+        return super().memory(nodes, backend) - 16 * nodes
 
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None

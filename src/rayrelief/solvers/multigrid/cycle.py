@@ -63,6 +63,35 @@ class CoarseLevels:
         _cycle(self.bounds, rows, self.inverse, *transfers, self.rhs, self.guess, self.x)
 
 
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """The transpose of an interpolation, which keeps the weights: five bytes an entry, not eight.
+
+    Attributes
+    ----------
+    start, column
+        First entry of each coarse node (coarse + 1,), and the fine node (entries,) of each.
+    place
+        (entries,) which entry of its fine node's row each is.
+    """
+
+    start: npt.NDArray[np.int32]
+    column: npt.NDArray[np.uint32]
+    place: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, up: Transfer, down: Transfer) -> Restriction:
+        """Of an interpolation to the pixels, whose rows are short, and its transpose."""
+        place = np.empty(len(down.column), dtype=np.uint8)
+        _find_places(up.start, up.column, down.start.copy(), place)
+        return cls(down.start, down.column, place)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What kernels take."""
+        return self.start, self.column, self.place
+
+
 def damped_inverse(rows: Rows, anchors: SingleArray, mass: SingleArray) -> FloatArray:
     """DAMPING over the sum of positive conductances and anchors; 0 where next to nothing holds."""
     inverse = np.empty(rows.size)
@@ -172,9 +201,34 @@ def _gather(transfer: Any, source: Any, target: Any, lo: int, hi: int, add: bool
         target[i] = total
 
 
+@njit(cache=True)
+def _find_places(row_start: Any, row_column: Any, free: Any, place: Any) -> None:
+    """Fill in the entries in the order of ``transposed``; the ``free`` ones are used up."""
+    for i in range(len(row_start) - 1):
+        for e in range(row_start[i], row_start[i + 1]):
+            j = row_column[e]
+            place[free[j]] = e - row_start[i]
+            free[j] += 1
+
+
 @njit(cache=True, parallel=True, fastmath=FUSED)
-def transfer(rows: Any, source: Any, target: Any, size: int, add: bool) -> None:
-    """Restrict to, or add the interpolation to, the first ``size`` values of the target."""
+def restrict(rows: Any, up: Any, fine: Any, coarse: Any, size: int) -> None:
+    """Restrict to the first ``size`` values of the coarse level; ``up`` has the weights."""
+    start, column, place = rows
+    first, _, weight = up
     for k in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
         lo, hi = block_range(k, ROWS_PER_BLOCK, 0, size)
-        _gather(rows, source, target, lo, hi, add)
+        for j in range(np.uint64(lo), np.uint64(hi)):
+            total = 0.0
+            for e in range(np.uint64(start[j]), np.uint64(start[j + np.uint64(1)])):
+                i = column[e]
+                total += weight[np.uint64(first[i]) + np.uint64(place[e])] * fine[i]
+            coarse[j] = total
+
+
+@njit(cache=True, parallel=True, fastmath=FUSED)
+def interpolate(rows: Any, coarse: Any, fine: Any) -> None:
+    """Add the interpolation of the coarse level to the fine one."""
+    for k in prange((len(fine) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        lo, hi = block_range(k, ROWS_PER_BLOCK, 0, len(fine))
+        _gather(rows, coarse, fine, lo, hi, True)

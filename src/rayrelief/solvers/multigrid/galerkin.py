@@ -17,9 +17,9 @@ from rayrelief.solvers.multigrid.rows import CompressedRows, Rows
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
 ROWS_PER_BLOCK = 512
-CAPACITY = 24  # entries of a coarse row: enough nearly always, since rows have 9 to 13 on average
+CAPACITY = 48  # entries of a coarse row: enough nearly always, since rows have 9 to 16 on average
 MOST_THREADS = 4  # of a product: each takes five bytes a node
-PART = 1 << 16  # rows that are filled at a time
+PART = 1 << 15  # rows that are filled at a time
 MORE = 1.2  # times the entries that the first rows suggest
 
 

@@ -12,7 +12,13 @@ from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.operators import Operator
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
-from rayrelief.solvers.multigrid.cycle import CoarseLevels, damped_inverse, transfer
+from rayrelief.solvers.multigrid.cycle import (
+    CoarseLevels,
+    Restriction,
+    damped_inverse,
+    interpolate,
+    restrict,
+)
 from rayrelief.solvers.multigrid.galerkin import Transfer, coarse_rows, interpolation, transposed
 from rayrelief.solvers.multigrid.rows import Rows, stencil
 
@@ -40,7 +46,7 @@ class Level:
 class Hierarchy:
     """The finest way down and up, and the coarse levels in between."""
 
-    down: Transfer
+    down: Restriction
     up: Transfer
     levels: CoarseLevels
 
@@ -52,7 +58,9 @@ class Hierarchy:
         is due to a free constant.
         """
         mass = operator.conductance.sum(axis=0)
-        down, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
+        wide, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
+        down = Restriction.of(up, wide)
+        del wide  # and its weights
         levels, downs, ups = [level], [], []
         while len(levels) < MAX_LEVELS and (level.rows.value > 0).any():
             next_down, next_up, level = _next_level(level)
@@ -65,9 +73,9 @@ class Hierarchy:
     def correct(self, residual: FloatArray, x: FloatArray) -> None:
         """Add to x (N,) the coarse correction for a residual (N,)."""
         levels, coarse = self.levels, len(self.down.start) - 1
-        transfer(self.down.arrays, residual, levels.rhs, coarse, False)
+        restrict(self.down.arrays, self.up.arrays, residual, levels.rhs, coarse)
         levels.correct()
-        transfer(self.up.arrays, levels.x, x, len(x), True)
+        interpolate(self.up.arrays, levels.x, x)
 
 
 def _next_level(level: Level) -> tuple[Transfer, Transfer, Level]:
