@@ -48,7 +48,7 @@ class Actor:
         self.placed, self._scene, self.name = placed, server.scene, f"/result{number}"
         self.frame = server.scene.add_frame(self.name, show_axes=False)
         self.colourings = colourings(placed.shown, photo)
-        self.mesh, self.stride = placed.mesh(CUT)
+        self.mesh, self.stride = Mesh(np.empty((0, 3)), np.empty((0, 3), np.int32)), 1
         self.colouring = Colouring(np.empty((0, 0, 3), np.uint8), "")
         self._drawn: Look | None = None
         self._parts: dict[str, Any] = {}
@@ -120,7 +120,8 @@ class Actor:
 class Stage:
     """Results side by side: whoever turns the view turns each of them in its place."""
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Any, seats: int = 1) -> None:
+        """Prepare a stage of a server, wide enough for so many results."""
         self._server, self._lock = server, threading.Lock()
         self.look = Look()
         self.actors: list[Actor] = []
@@ -136,11 +137,12 @@ class Stage:
             "/light", scale=0.35, disable_rotations=True, position=LIGHT
         )
         scene.add_light_point("/light/lamp", intensity=3.0, decay=0.0)
+        self._seats = max(seats, 1)
         self._frame_view()
 
     def _frame_view(self) -> None:
         """Let new visitors stand where they see all results."""
-        width = 1 + APART / 2 * max(len(self.actors) - 1, 0)
+        width = 1 + APART / 2 * (self._seats - 1)
         distance = 1.25 * width / np.tan(FIELD / 2)
         first = self._server.initial_camera
         first.fov = FIELD
@@ -153,6 +155,7 @@ class Stage:
         with self._lock:
             self._count += 1
             self.actors.append(actor)
+            self._seats = max(self._seats, len(self.actors))
             actor.draw(self.look)
         self._arrange()
         self._frame_view()
@@ -180,6 +183,7 @@ class Stage:
             for actor in self.actors:
                 actor.remove()
             self.actors.clear()
+            self._seats = 1
         self.forget_marks()
 
     def draw(self, **changes: Any) -> None:
