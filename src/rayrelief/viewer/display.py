@@ -9,7 +9,7 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh import Mesh
-from rayrelief.mesh.cleaning import shreds, specks, used_vertices
+from rayrelief.mesh.cleaning import around, shreds, specks, used_vertices
 from rayrelief.mesh.normals import vertex_normals
 from rayrelief.meshing import CUT, LONGEST, MIN_PART
 from rayrelief.shading import CLAY, Image, paint_normals
@@ -45,11 +45,23 @@ def display_mesh(shown: Finished, cut: float = CUT) -> tuple[Mesh, int]:
         jumps = window.largest(shown.layers.jumps)
     torn = jumps > limit
     whole = window.shape[1] * window.stride >= shown.depth.shape[1]
+    wraps = shown.view.wraps and whole
     vertices = points[inside]
-    faces = grid_faces(vertices, inside, torn, torn, wraps=shown.view.wraps and whole)
+    faces = grid_faces(vertices, inside, torn, torn, wraps=wraps)
     if shown.layers.normals is not None:
-        normals = window.samples(shown.layers.normals)[inside].astype(np.float64)
-        faces = faces[~shreds(vertices, faces, normals, _widened(torn)[inside])]
+        given = window.samples(shown.layers.normals)[inside].astype(np.float64)
+        beside = _widened(torn)
+        parallel = shown.view.origins is not None
+        faces = faces[
+            ~shreds(
+                vertices,
+                faces,
+                given,
+                beside[inside],
+                around(beside)[inside],
+                parallel=parallel,
+            )
+        ]
     small, _ = specks(faces, len(vertices), max(MIN_PART // window.stride**2, 2))
     used, faces = used_vertices(faces[~small], len(vertices))
     rows, columns = np.nonzero(inside)
@@ -58,7 +70,8 @@ def display_mesh(shown: Finished, cut: float = CUT) -> tuple[Mesh, int]:
         (at_column + window.stride * columns, at_row + window.stride * rows), axis=1
     ).astype(np.int32)[used]
     vertices = vertices[used]
-    return Mesh(vertices, faces, vertex_normals(vertices, faces), pixels=pixels), window.stride
+    normals = vertex_normals(vertices, faces)
+    return Mesh(vertices, faces, normals, pixels=pixels, wraps=wraps), window.stride
 
 
 def _edges(points: FloatArray) -> FloatArray:
