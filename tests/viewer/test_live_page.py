@@ -50,8 +50,15 @@ def address(tmp_path_factory) -> Iterator[str]:
     write_camera(folder / "camera.json", result.camera)
     Layers.of(result, scene.depth).write(folder / "layers.npz")
     shown = read_finished(folder)
-    how = {"examine": examine, "write": write, "largest_upload": 100_000}
-    with serve([shown], host="127.0.0.1", port=8450, **how) as address:
+    page = serve(
+        [shown],
+        host="127.0.0.1",
+        port=8450,
+        largest_upload=100_000,
+        examine=examine,
+        write=write,
+    )
+    with page as address:
         yield address
 
 
