@@ -116,8 +116,8 @@ def test_used_vertices_keep_every_triangle(seed):
     assert set(used.tolist()) == set(faces.ravel().tolist())
 
 
-def test_around_reaches_four_pixels_across_and_along():
-    torn = np.zeros((12, 15), bool)
+def test_around_reaches_six_pixels_across_and_along():
+    torn = np.zeros((12, 18), bool)
     torn[2, 9] = True
     v, u = np.indices(torn.shape)
-    np.testing.assert_array_equal(around(torn), (abs(v - 2) <= 4) & (abs(u - 9) <= 4))
+    np.testing.assert_array_equal(around(torn), (abs(v - 2) <= 6) & (abs(u - 9) <= 6))

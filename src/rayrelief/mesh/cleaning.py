@@ -19,7 +19,7 @@ SHRED = 20.0
 NOISE = 3.0  # so many times as much as half of all faces differ, where normals are noisy
 # A jump that a method has closed on a part of its way looks like a valley there: one that bends by
 # so many degrees, or twice as much noise, and so many half-widths in pixels, near another jump.
-BENT, DEEP, REACH = 7.0, 0.35, 4
+BENT, DEEP, REACH = 7.0, 0.35, 6
 STEEPEST = 1e-3  # cosine: beyond it a plane is seen edge-on
 
 

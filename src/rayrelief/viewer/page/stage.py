@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from rayrelief.viewer.sheet import INK
 APART = 2.1  # radii between the middles of neighbours
 LIGHT = (-0.8, 0.8, 1.0)
 FIELD = np.radians(40)  # of the picture, vertically
+ASPECT = 1.2  # of pages with a panel beside the picture; new visitors come before theirs is known
 MARK = 0.012  # radius of a clicked point
 FORMING = "/forming"
 
@@ -46,6 +48,7 @@ class Actor:
 
     def __init__(self, server: Any, number: int, placed: Placed, photo: Image | None) -> None:
         self.placed, self._scene, self.name = placed, server.scene, f"/result{number}"
+        self._photo = photo
         self.frame = server.scene.add_frame(self.name, show_axes=False)
         self.colourings = colourings(placed.shown, photo)
         self.mesh, self.stride = Mesh(np.empty((0, 3)), np.empty((0, 3), np.int32)), 1
@@ -55,6 +58,12 @@ class Actor:
         self._scene.add_label(
             f"{self.name}/name", placed.shown.name, position=(0, -1.05, 0), anchor="top-center"
         )
+
+    def compare(self, others: Sequence[Finished]) -> None:
+        """Take the colours that it needs beside others."""
+        self.colourings = colourings(self.placed.shown, self._photo, others)
+        if self._drawn is not None and self._drawn.colour == "error":
+            self._drawn = replace(self._drawn, colour="")
 
     @property
     def vertices(self) -> FloatArray:
@@ -143,7 +152,7 @@ class Stage:
     def _frame_view(self) -> None:
         """Let new visitors stand where they see all results."""
         width = 1 + APART / 2 * (self._seats - 1)
-        distance = 1.25 * width / np.tan(FIELD / 2)
+        distance = 1.15 * max(width / ASPECT, 1) / np.tan(FIELD / 2)
         first = self._server.initial_camera
         first.fov = FIELD
         first.look_at = (0.0, 0.0, 0.0)
@@ -156,7 +165,10 @@ class Stage:
             self._count += 1
             self.actors.append(actor)
             self._seats = max(self._seats, len(self.actors))
-            actor.draw(self.look)
+            everyone = [each.placed.shown for each in self.actors]
+            for each in self.actors:
+                each.compare(everyone)
+                each.draw(self.look)
         self._arrange()
         self._frame_view()
         return actor
@@ -252,6 +264,6 @@ def described(actor: Actor) -> str:
         f"**{actor.placed.shown.name}**: {width}x{height} pixels, {len(mesh.faces):,} faces drawn "
         f"({every})",
         actor.placed.shown.summary,
-        actor.colouring.words,
+        actor.colouring.label,
     ]
     return "  \n".join(line for line in lines if line)
