@@ -167,7 +167,7 @@ def test_a_bad_drop_shows_a_clear_error(page, tmp_path):
     page.get_by_text("notes.png does not start like PNG data").wait_for()
 
 
-def test_an_upload_integrates_and_shows_a_surface(page, tmp_path):
+def test_an_upload_integrates_and_shows_a_surface_beside_another(page, tmp_path):
     folder = write_layout(tmp_path / "ball", gallery.sphere(40, 50))
     upload(page, "normal map", folder / "normal_map.png")
     upload(page, "mask", folder / "mask.png")  # while the map is being examined
@@ -176,9 +176,11 @@ def test_an_upload_integrates_and_shows_a_surface(page, tmp_path):
     until(lambda: all(name in page.get_by_text("Taken: ").inner_text() for name in names))
     page.get_by_text("--convention").wait_for()  # what the doctor advises
     choose(page, "Axes", "opengl")
+    page.get_by_role("checkbox", name="Beside the others").check()
     page.get_by_role("button", name="Integrate", exact=True).click()
     page.get_by_text(re.compile("normal_map-2: 50x40 pixels")).wait_for()
-    until(lambda: surface(page).mean() > 0.02)
+    page.get_by_text(re.compile("normal_map-1: 50x40 pixels")).wait_for()
+    until(lambda: all(half.mean() > 0.02 for half in np.array_split(surface(page), 2, axis=1)))
 
 
 def test_bad_uploads_show_clear_errors(page, tmp_path):

@@ -185,11 +185,11 @@ class Upload:
                     backend=Watched(backend_for("cpu", method), show),
                     callback=advance,
                 )
+            folder = self._folder / f"{scene.name}-{next(self._runs)}"
+            self._write(folder, scene, result, time.perf_counter() - began)
+            self._stage.add(read_finished(folder))
         finally:
             self._stage.forget_forming()
-        folder = self._folder / f"{scene.name}-{next(self._runs)}"
-        self._write(folder, scene, result, time.perf_counter() - began)
-        self._stage.add(read_finished(folder))
         self._finished()
         notes = "".join(f"\n- {note}" for note in (*scene.notes, *result.status.notes))
         self._message.content = f"{result.status.cause}{notes}"
