@@ -80,10 +80,9 @@ def test_parts_that_float_have_stripes(still_life):
 def test_errors_beside_each_other_have_the_same_colours(still_life):
     _, shown = still_life
     twice = replace(shown, layers=Layers(error=2 * shown.layers.error))
-    tops = [
-        colourings(each, beside=(shown, twice))["error"]().scale.high for each in (shown, twice)
-    ]
-    assert tops[0] == tops[1] == colourings(twice)["error"]().scale.high
+    pair = (shown, twice)
+    labels = {colourings(each, beside=pair)["error"]().label for each in pair}
+    assert labels == {colourings(twice)["error"]().label}
 
 
 def test_a_depth_alone_can_be_looked_at(still_life, tmp_path):
