@@ -10,7 +10,16 @@ import sys
 from benchmarks import command, meshes
 from benchmarks.diligent import object_names
 from benchmarks.report import exit_code
-from benchmarks.speed import cameras, cold_start, gpu, maps, scaling, solvers, systems
+from benchmarks.speed import (
+    cameras,
+    cold_start,
+    first_picture,
+    gpu,
+    maps,
+    scaling,
+    solvers,
+    systems,
+)
 
 PARTS: command.Parts = {
     "maps": lambda chosen: maps.tables(chosen.objects, chosen.iterations),
@@ -18,6 +27,7 @@ PARTS: command.Parts = {
     "scaling": lambda chosen: scaling.tables(chosen.sizes),
     "solvers": lambda _: solvers.tables(),
     "cold_start": lambda _: cold_start.tables(),
+    "first_picture": lambda _: first_picture.tables(),
     "cameras": lambda _: cameras.tables(),
     "meshes": lambda _: meshes.tables(),
     "gpu": lambda chosen: gpu.tables(chosen.objects),

@@ -80,9 +80,8 @@ def spiky() -> Trouble:
     """Some normals that have nothing to do with the surface."""
     scene = gallery.tent(HEIGHT // 3, WIDTH // 3)
     broken = replace(scene, normals=with_outliers(scene.normals, 0.1, np.random.default_rng(0)))
-    method = RayPlane(preprocessing=Preprocessing(facing_away="average", outlier_ratio=0.75))
-    remedy = "--facing-away average --outlier-ratio 0.75"
-    return both(broken, surface(broken), surface(broken, method=method), remedy)
+    method = RayPlane(preprocessing=Preprocessing(outlier_ratio=0.75))
+    return both(broken, surface(broken), surface(broken, method=method), "--outlier-ratio 0.75")
 
 
 def split() -> Trouble:
@@ -104,10 +103,9 @@ def torn() -> Trouble:
     scene = gallery.tent(HEIGHT // 3, WIDTH // 3)
     turned = with_rotation_noise(scene.normals, 20.0, np.random.default_rng(0))
     noisy = replace(scene, normals=turned)
-    method = RayPlane(jumps=False, preprocessing=Preprocessing(facing_away="average"))
-    wrong, right = surface(noisy).mesh(), surface(noisy, method=method).mesh(cut=np.inf)
-    remedy = "--no-jumps --facing-away average --cut inf"
-    return Trouble(noisy.normals, noisy.mask, wrong, right, remedy)
+    wrong = surface(noisy).mesh()
+    right = surface(noisy, method=RayPlane(jumps=False)).mesh(cut=np.inf)
+    return Trouble(noisy.normals, noisy.mask, wrong, right, "--no-jumps --cut inf")
 
 
 TROUBLES: dict[str, Callable[[], Trouble]] = {

@@ -12,7 +12,7 @@ from rayrelief.graph import PixelGraph
 from rayrelief.jumps import both_ways, jump_sizes
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import LeftOut
-from rayrelief.mesh.cleaning import shreds, specks, used_vertices
+from rayrelief.mesh.cleaning import around, shreds, specks, used_vertices
 from rayrelief.mesh.normals import vertex_normals
 from rayrelief.methods.base import Solution
 from rayrelief.problem import Problem
@@ -54,7 +54,14 @@ def clean_mesh(problem: Problem, depth: FloatArray, cuts: Cuts, min_part: int) -
     vertices = problem.view.points(depth)[inside]
     wraps = problem.view.wraps
     faces = grid_faces(vertices, inside, cuts.right, cuts.down, wraps=wraps)
-    shred = shreds(vertices, faces, problem.normals[inside], cuts.torn[inside])
+    shred = shreds(
+        vertices,
+        faces,
+        problem.normals[inside],
+        cuts.torn[inside],
+        around(cuts.torn)[inside],
+        parallel=problem.view.origins is not None,
+    )
     faces = faces[~shred]
     small, parts = specks(faces, len(vertices), min_part)
     used, faces = used_vertices(faces[~small], len(vertices))

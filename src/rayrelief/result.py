@@ -142,7 +142,8 @@ class Integration:
         cut
             The surface is cut at jumps of more than so many pixel footprints that the method found
             from both sides of an edge, or across which an edge is longer than 20 of them;
-            ``numpy.inf`` for no cut but where no continuous surface has the normals.
+            ``numpy.inf`` for no cut but where no continuous surface has the normals, 0 to leave out
+            every valley in which a jump can hide.
         min_part
             Parts of fewer pixels are dropped, except the largest.
         both

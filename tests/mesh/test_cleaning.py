@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayrelief.mesh.cleaning import shreds, specks, used_vertices
+from rayrelief.cameras import Orthographic, Pinhole
+from rayrelief.cameras.view import View
+from rayrelief.formulation.intervals import interval_equations
+from rayrelief.graph import pixel_graph
+from rayrelief.mesh.cleaning import _half_width, around, shreds, specks, used_vertices
 from rayrelief.surface import grid_faces
 
+NOWHERE = np.zeros(48, bool)
 SEED = st.integers(0, 2**32 - 1)
 
 
@@ -28,11 +34,11 @@ def test_a_strip_beside_a_jump_is_a_shred_and_the_rest_is_not():
     vertices, faces = sheet(6, 8, np.where(np.arange(8) < 4, 0.0, 5.0))
     torn = np.zeros((6, 8), bool)
     torn[:, 3] = True
-    found = shreds(vertices, faces, facing(48), torn.ravel())
+    found = shreds(vertices, faces, facing(48), torn.ravel(), NOWHERE, parallel=True)
     across = np.ptp(vertices[faces, 2], axis=1) > 0
     assert across.sum() == 2 * 5
     np.testing.assert_array_equal(found, across)
-    nothing = shreds(vertices, faces, facing(48), np.zeros(48, bool))
+    nothing = shreds(vertices, faces, facing(48), NOWHERE, NOWHERE, parallel=True)
     assert not nothing.any(), "without a jump beside it a steep face may be a crease"
 
 
@@ -42,7 +48,44 @@ def test_noise_of_the_normals_makes_no_shreds(seed):
     vertices, faces = sheet(12, 12, 0.0)
     normals = facing(144) + 0.2 * rng.normal(size=(144, 3))
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    assert shreds(vertices, faces, normals, np.ones(144, bool)).mean() < 0.05
+    everywhere = np.ones(144, bool)
+    assert shreds(vertices, faces, normals, everywhere, everywhere, parallel=True).mean() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("bend", "near", "count"),
+    [(-1, True, 2 * 5), (1, True, 0), (-1, False, 0)],
+    ids=["a valley near a jump", "a ridge near a jump", "a valley elsewhere"],
+)
+def test_a_jump_may_hide_in_a_valley(bend, near, count):
+    across = np.abs(np.arange(8) - 3.5)
+    vertices, faces = sheet(6, 8, 0.5 * bend * across)
+    slope = 0.5 * bend * np.sign(np.arange(8) - 3.5)
+    normals = np.stack((slope, np.zeros(8), np.full(8, -1.0)), axis=1) / np.hypot(1, 0.5)
+    near_all = np.full(48, near)
+    found = shreds(vertices, faces, np.tile(normals, (6, 1)), NOWHERE, near_all, parallel=True)
+    assert found.sum() == count
+
+
+@pytest.mark.parametrize(
+    "camera",
+    [Pinhole(60.0, 60.0, 15.5, 11.5), Orthographic(0.05, 15.5, 11.5)],
+    ids=["central", "parallel"],
+)
+def test_valleys_are_as_deep_as_the_intervals_of_the_edges(camera):
+    normals = np.random.default_rng(0).normal((0, 0, -3), 1, (24, 32, 3))
+    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    view, inside = View.of(camera, 24, 32), np.ones((24, 32), bool)
+    equations = interval_equations(pixel_graph(inside), normals, view, noise=0.0)
+    # The same for all depths up to the perspective of a pixel.
+    flat, normals, parallel = np.ones((24, 32)), normals.reshape(-1, 3), view.origins is not None
+    vertices = view.points(flat).reshape(-1, 3)
+    for d, a, b in equations.graph.edges():
+        if d % 2 == 0:
+            edges = zip(a, b, strict=True)
+            found = [_half_width(vertices, normals, i, j, parallel) for i, j in edges]
+            expected = equations.half_width[d // 2, a]
+            np.testing.assert_allclose(found, expected, rtol=0.1, atol=0.02)
 
 
 @given(SEED, st.integers(2, 12), st.integers(2, 12), st.integers(1, 30))
@@ -71,3 +114,10 @@ def test_used_vertices_keep_every_triangle(seed):
     used, numbered = used_vertices(faces, 20)
     np.testing.assert_array_equal(vertices[used][numbered], vertices[faces])
     assert set(used.tolist()) == set(faces.ravel().tolist())
+
+
+def test_around_reaches_six_pixels_across_and_along():
+    torn = np.zeros((12, 18), bool)
+    torn[2, 9] = True
+    v, u = np.indices(torn.shape)
+    np.testing.assert_array_equal(around(torn), (abs(v - 2) <= 6) & (abs(u - 9) <= 6))

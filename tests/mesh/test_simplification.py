@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from rayrelief.mesh import Mesh
 from rayrelief.mesh.borders import is_closed
 from rayrelief.mesh.closing import closed
 from rayrelief.mesh.distance import farthest
+from rayrelief.mesh.quads import quads_of
 from rayrelief.mesh.seams import without_seam
 from rayrelief.surface import grid_mesh
 from rayrelief.synthetic.gallery import plane
@@ -109,3 +111,10 @@ def test_without_the_library_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fast_simplification", None)
     with pytest.raises(InputError, match="pip install"):
         bumpy().simplified(0.1)
+
+
+def test_quads_of_a_simplified_mesh_are_blocks_of_pixels():
+    fewer = replace(bumpy(height=0.2), wraps=False).simplified(0.01)
+    quads, triangles = quads_of(fewer)
+    assert 2 * len(quads) + len(triangles) == len(fewer.faces)
+    assert (np.ptp(fewer.known_pixels()[quads], axis=1) == 1).all()

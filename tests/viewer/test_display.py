@@ -77,6 +77,14 @@ def test_parts_that_float_have_stripes(still_life):
     assert not red[:, 0].any()
 
 
+def test_errors_beside_each_other_have_the_same_colours(still_life):
+    _, shown = still_life
+    twice = replace(shown, layers=Layers(error=2 * shown.layers.error))
+    pair = (shown, twice)
+    labels = {colourings(each, beside=pair)["error"]().label for each in pair}
+    assert labels == {colourings(twice)["error"]().label}
+
+
 def test_a_depth_alone_can_be_looked_at(still_life, tmp_path):
     result, _ = still_life
     write_depth(tmp_path / "depth.npy", result.depth, result.depth_kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
 import time
@@ -40,7 +41,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def address(tmp_path_factory) -> Iterator[str]:
     """Address of a page with one result."""
-    from rayrelief.cli.view import examine
+    from rayrelief.cli.view import examine, write
     from rayrelief.viewer.page.server import serve
 
     scene, folder = gallery.still_life(60, 80), tmp_path_factory.mktemp("still_life")
@@ -49,9 +50,15 @@ def address(tmp_path_factory) -> Iterator[str]:
     write_camera(folder / "camera.json", result.camera)
     Layers.of(result, scene.depth).write(folder / "layers.npz")
     shown = read_finished(folder)
-    with serve(
-        [shown], host="127.0.0.1", port=8450, largest_upload=100_000, examine=examine
-    ) as address:
+    page = serve(
+        [shown],
+        host="127.0.0.1",
+        port=8450,
+        largest_upload=100_000,
+        examine=examine,
+        write=write,
+    )
+    with page as address:
         yield address
 
 
@@ -65,7 +72,6 @@ def page(address) -> Iterator[Any]:
         page.goto(address)
         page.get_by_text("faces drawn").wait_for()
         until(lambda: surface(page).mean() > 0.02)
-        page.get_by_text("Integrate a normal map").click()
         yield page
         browser.close()
 
@@ -103,6 +109,22 @@ def upload(page, role: str, path: Path) -> None:
     chooser.value.set_files(path)
 
 
+def drop(page, *paths: Path) -> None:
+    """Drop files in the middle of the scene, as the system does it for the mouse."""
+    contents = [[path.name, base64.b64encode(path.read_bytes()).decode()] for path in paths]
+    script = """(contents) => {
+        const dropped = new DataTransfer();
+        for (const [name, text] of contents) {
+            const bytes = Uint8Array.from(atob(text), (each) => each.charCodeAt(0));
+            dropped.items.add(new File([bytes], name));
+        }
+        const how = {dataTransfer: dropped, bubbles: true, cancelable: true};
+        const canvas = document.querySelector("canvas");
+        return ["dragover", "drop"].map((kind) => canvas.dispatchEvent(new DragEvent(kind, how)));
+    }"""
+    assert page.evaluate(script, contents) == [False, False]  # the browser opens nothing itself
+
+
 def test_a_control_changes_the_picture(page):
     before = picture(page)
     choose(page, "Colour", "normals")
@@ -125,7 +147,28 @@ def test_two_clicks_measure_a_distance(page):
     page.get_by_role("checkbox", name="Click two points").uncheck()
 
 
-def test_an_upload_integrates_and_shows_a_surface(page, tmp_path):
+def test_dropped_files_integrate_and_show_a_surface(page, tmp_path):
+    folder = write_layout(tmp_path / "ball", gallery.sphere(40, 50))
+    drop(page, folder / "mask.png", folder / "K.txt", folder / "normal_map.png")
+    for name, role in (("mask.png", "mask"), ("K.txt", "camera file")):
+        page.get_by_text(f"{name} as the {role}").wait_for()
+    page.get_by_text("normal_map.png as the normal map").wait_for()
+    page.get_by_text("--convention").wait_for()  # what the doctor advises
+    choose(page, "Axes", "opengl")
+    page.get_by_role("button", name="Integrate", exact=True).click()
+    page.get_by_text(re.compile("normal_map-1: 50x40 pixels")).wait_for()
+    page.get_by_text(re.compile("RayPlane, ")).wait_for()  # as the report of integrate says it
+    until(lambda: surface(page).mean() > 0.02)
+
+
+def test_a_bad_drop_shows_a_clear_error(page, tmp_path):
+    text = tmp_path / "notes.png"
+    text.write_text("no picture")
+    drop(page, text)
+    page.get_by_text("notes.png does not start like PNG data").wait_for()
+
+
+def test_an_upload_integrates_and_shows_a_surface_beside_another(page, tmp_path):
     folder = write_layout(tmp_path / "ball", gallery.sphere(40, 50))
     upload(page, "normal map", folder / "normal_map.png")
     upload(page, "mask", folder / "mask.png")  # while the map is being examined
@@ -134,9 +177,11 @@ def test_an_upload_integrates_and_shows_a_surface(page, tmp_path):
     until(lambda: all(name in page.get_by_text("Taken: ").inner_text() for name in names))
     page.get_by_text("--convention").wait_for()  # what the doctor advises
     choose(page, "Axes", "opengl")
+    page.get_by_role("checkbox", name="Beside the others").check()
     page.get_by_role("button", name="Integrate", exact=True).click()
+    page.get_by_text(re.compile("normal_map-2: 50x40 pixels")).wait_for()
     page.get_by_text(re.compile("normal_map-1: 50x40 pixels")).wait_for()
-    until(lambda: surface(page).mean() > 0.02)
+    until(lambda: all(half.mean() > 0.02 for half in np.array_split(surface(page), 2, axis=1)))
 
 
 def test_bad_uploads_show_clear_errors(page, tmp_path):

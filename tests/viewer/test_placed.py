@@ -81,6 +81,13 @@ def test_without_the_library_one_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with (
         pytest.raises(InputError, match=r"viser.*extra viewer.*pip install"),
-        serve([], host="127.0.0.1", port=0, largest_upload=1, examine=lambda *_: ""),
+        serve(
+            [],
+            host="127.0.0.1",
+            port=0,
+            largest_upload=1,
+            examine=lambda *_: "",
+            write=lambda *_: None,
+        ),
     ):
         pass

@@ -87,12 +87,27 @@ def test_a_page_shows_the_continuous_parts(results, tmp_path):
     write_camera(results / "camera.json", ball.camera)
     Layers(segments=np.where(ball.mask, 0, -1)).write(results / "layers.npz")
     page.write_page(tmp_path / "page.html", [results])
-    words, address = entries(tmp_path / "page.html")[0]["segments"]
+    ((words, address),) = entries(tmp_path / "page.html")[0]["pictures"]
     data = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
     picture = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))
     assert words == "1 part"
     assert picture.shape[1] < ball.mask.shape[1], "what is empty is cut off"
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) == 2  # one part, and what is outside
+
+
+def test_errors_that_are_compared_have_the_same_colours(results, tmp_path):
+    ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
+    assert ball.depth is not None
+    folders = []
+    for error in (0.1, 0.2):
+        folder = shutil.copytree(results, tmp_path / str(error))
+        rayrelief.write_depth(folder / "depth.npz", ball.depth, "z")
+        write_camera(folder / "camera.json", ball.camera)
+        Layers(error=np.where(ball.mask, error, np.nan)).write(folder / "layers.npz")
+        folders.append(folder)
+    page.write_page(tmp_path / "page.html", folders)
+    labels = [entry["pictures"][0][0] for entry in entries(tmp_path / "page.html")]
+    assert labels == ["error, 0 to 0.2"] * 2
 
 
 def test_results_stand_side_by_side(results, tmp_path):

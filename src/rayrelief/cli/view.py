@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import plain_errors, quiet_libraries, say, show
+
+if TYPE_CHECKING:
+    from rayrelief.result import Integration
+    from rayrelief.scene import Scene
 
 MEGABYTE = 1_000_000
 
@@ -45,17 +49,22 @@ def view(
         picture = None if photo is None else read_picture(photo)
         if host not in ("127.0.0.1", "localhost", "::1"):
             say(f"warning: whoever can reach {host} can see the results and upload files")
+
+        def greet(address: str) -> None:
+            show(f"{address}  (Ctrl-C ends it)")
+            if not no_open:
+                webbrowser.open(address)
+
         with serve(
             results,
             host=host,
             port=port,
             largest_upload=max_upload * MEGABYTE,
             examine=examine,
+            write=write,
             photo=picture,
-        ) as address:
-            show(f"{address}  (Ctrl-C ends it)")
-            if not no_open:
-                webbrowser.open(address)
+            greet=greet,
+        ):
             try:
                 while True:
                     time.sleep(1)
@@ -71,3 +80,21 @@ def examine(path: Path, camera: str | Path | None, mask: Path | None) -> str:
 
     with quiet_libraries():
         return as_text(check_up(path, camera=camera, mask=mask))
+
+
+def write(folder: Path, scene: Scene, result: Integration, seconds: float) -> None:
+    """Write the files that integrate writes without options."""
+    from rayrelief.cli.options.mesh import MeshOptions
+    from rayrelief.cli.options.surface import SurfaceOptions
+    from rayrelief.cli.runs.places import result_files
+    from rayrelief.cli.runs.run import write_result
+
+    files = result_files(folder, scene.camera, ["npy"], ["ply"])
+    write_result(
+        scene,
+        result,
+        files,
+        seconds=seconds,
+        mesh_options=MeshOptions(),
+        surface=SurfaceOptions(),
+    )

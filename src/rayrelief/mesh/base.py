@@ -26,7 +26,8 @@ class LeftOut:
     cuts
         Pairs of neighbouring pixels between which it is cut: it jumps there, or is too steep.
     faces
-        Triangles beside a jump that contradict the normals: shreds of its other side.
+        Triangles near a jump that contradict the normals: shreds of its other side, or valleys in
+        which it goes on.
     parts, pixels
         Parts that were too small, and the pixels without any face, those of these parts included.
     """

@@ -16,20 +16,56 @@ from rayrelief.mesh.normals import face_normal
 # Degrees between a face and the normals of its pixels. Of the faces that join the two sides of a
 # true jump 19 out of 20 differ by more (python -m benchmarks meshes), of others few but at creases.
 SHRED = 20.0
-NOISE = 3.0  # of noisy normals: so many times as much as half of all faces
+NOISE = 3.0  # so many times as much as half of all faces differ, where normals are noisy
+# A jump that a method has closed on a part of its way looks like a valley there: one that bends by
+# so many degrees, or twice as much noise, and so many half-widths in pixels, near another jump.
+BENT, DEEP, REACH = 7.0, 0.35, 6
+STEEPEST = 1e-3  # cosine: beyond it a plane is seen edge-on
 
 
-def shreds(vertices: FloatArray, faces: Faces, normals: FloatArray, torn: BoolArray) -> BoolArray:
-    """Which faces (F,) beside a jump, with a torn vertex, contradict one of their normals (V, 3).
+def shreds(
+    vertices: FloatArray,
+    faces: Faces,
+    normals: FloatArray,
+    torn: BoolArray,
+    near: BoolArray,
+    *,
+    parallel: bool,
+) -> BoolArray:
+    """Which faces (F,) contradict their normals (V, 3) where there is a jump.
 
-    A method may put the place of a jump a pixel off: then faces lead over it that are no surface,
-    though no edge of theirs may jump itself.
+    A method may put the place of a jump a pixel off, or close it on a part of its way: then faces
+    lead over it that are no surface, though no edge of theirs may jump itself.
+
+    Parameters
+    ----------
+    torn
+        (V,) beside a jump: faces with such a vertex are left out where they contradict a normal.
+    near
+        (V,) near a jump: where they lie in a valley, in which a jump can hide, less is enough.
+    parallel
+        Whether the rays are parallel, or go through the origin.
     """
-    differs = np.empty(len(faces), dtype=np.float32)
-    _worst_angles(vertices, faces, normals, differs)
-    limit = max(SHRED, NOISE * float(np.nanmedian(differs))) if len(faces) else SHRED
-    against: BoolArray = differs > limit
-    return against & torn[faces].any(axis=1)
+    differs, valley = np.empty((2, len(faces)), dtype=np.float32)
+    _judge(vertices, faces, normals, parallel, differs, valley)
+    noise = NOISE * float(np.nanmedian(differs)) if len(faces) else 0.0
+    against = (differs > max(SHRED, noise)) & torn[faces].any(axis=1)
+    hiding = (differs > max(BENT, 2 * noise)) & (valley > DEEP)
+    hiding[hiding] = near[faces[hiding]].any(axis=1)
+    shred: BoolArray = against | hiding
+    return shred
+
+
+def around(torn: BoolArray) -> BoolArray:
+    """Pixels (H, W) that are near to some, across and along."""
+    near = torn.copy()
+    for axis in (0, 1):
+        image = np.moveaxis(near, axis, 0)  # a view: what is written there is in the result
+        source = image.copy()
+        for step in range(1, REACH + 1):
+            image[step:] |= source[:-step]
+            image[:-step] |= source[step:]
+    return near
 
 
 def specks(faces: Faces, vertex_count: int, min_part: int) -> tuple[BoolArray, int]:
@@ -54,20 +90,47 @@ def used_vertices(faces: Faces, vertex_count: int) -> tuple[npt.NDArray[np.int64
 
 
 @njit(cache=True, error_model="numpy")
-def _worst_angles(vertices: Any, faces: Any, normals: Any, degrees: Any) -> None:
-    """Largest angle between each face and the normals of its three vertices."""
+def _judge(
+    vertices: Any, faces: Any, normals: Any, parallel: bool, degrees: Any, valley: Any
+) -> None:
+    """Largest angle between each face and the normals of its vertices, and its deepest valley."""
     for f in range(len(faces)):
         a, b, c = faces[f]
         x, y, z = face_normal(vertices, a, b, c)
         length = math.sqrt(x * x + y * y + z * z)
+        degrees[f] = valley[f] = 0.0
         if length == 0.0:  # what has no area contradicts nothing
-            degrees[f] = 0.0
             continue
         least = 1.0
         for vertex in (a, b, c):
             n = normals[vertex]
             least = min(least, (n[0] * x + n[1] * y + n[2] * z) / length)
         degrees[f] = math.degrees(math.acos(min(1.0, max(-1.0, least))))
+        for i, j in ((a, b), (b, c), (c, a)):
+            valley[f] = max(valley[f], _half_width(vertices, normals, i, j, parallel))
+
+
+@njit(inline="always", error_model="numpy")
+def _half_width(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> float:
+    """Half of the interval between two planes in pixels, positive in valleys.
+
+    As formulation.intervals has it, but from points: by how much the plane at i lies behind j,
+    along its ray, and that at j behind i; their sum does not depend on a jump between them.
+    """
+    p, q, n, m = vertices[i], vertices[j], normals[i], normals[j]
+    x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    far = 1.0 if parallel else math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+    other = 1.0 if parallel else math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
+    if parallel:
+        along, facing_i, facing_j = z, n[2], m[2]
+    else:
+        along = (p[0] * x + p[1] * y + p[2] * z) / far
+        facing_i = (n[0] * q[0] + n[1] * q[1] + n[2] * q[2]) / other
+        facing_j = (m[0] * p[0] + m[1] * p[1] + m[2] * p[2]) / far
+    behind_j = -(n[0] * x + n[1] * y + n[2] * z) / min(facing_i, -STEEPEST)
+    behind_i = (m[0] * x + m[1] * y + m[2] * z) / min(facing_j, -STEEPEST)
+    beside = math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
+    return 0.5 * (behind_i + behind_j) / beside if beside > 0.0 else 0.0
 
 
 @njit(cache=True)

@@ -16,14 +16,13 @@ def quads_of(mesh: Mesh) -> tuple[Quads, Faces]:
     What is left are triangles (T, 3) without a partner.
     """
     pixels = mesh.known_pixels().astype(np.int64)
-    width = (
-        int(pixels[:, 0].max(initial=0)) + 2
-    )  # one more: a block over the seam has its own place
+    last = int(pixels[:, 0].max(initial=0))
     u, v = pixels[mesh.faces].transpose(2, 0, 1)
-    around = np.ptp(u, axis=1) > 1  # from the last column to the first
-    left = np.where(around, u.max(axis=1), u.min(axis=1))
-    block = v.min(axis=1) * width + left
-    block[np.ptp(v, axis=1) != 1] = -1  # of vertices that were moved or joined
+    wide, high = np.ptp(u, axis=1), np.ptp(v, axis=1)
+    around = (wide == last) & (wide > 1) & (mesh.wraps is not False)  # from there to the first
+    left = np.where(around, last, u.min(axis=1))
+    block = v.min(axis=1) * (last + 2) + left  # one more: a block over the seam has its own place
+    block[(high != 1) | ~(around | (wide == 1))] = -1  # of vertices that were moved or joined
     order = np.argsort(block, kind="stable")
     starts, counts = np.unique(block[order], return_index=True, return_counts=True)[1:]
     starts = starts[(counts == 2) & (block[order[starts]] >= 0)]

@@ -54,7 +54,7 @@ def error_of(result: Integration, truth: FloatArray) -> FloatArray:
     return error_map(truth, result.depth, "scale" if result.camera.central else "shift")
 
 
-def error_scale(error: FloatArray) -> ColourScale:
-    """Colours of an error (H, W), from none on."""
-    most = float(np.percentile(error[np.isfinite(error)], 99))
+def error_scale(*errors: FloatArray) -> ColourScale:
+    """Colours of an error (H, W) from none on, or of several that are compared."""
+    most = max(float(np.percentile(each[np.isfinite(each)], 99)) for each in errors)
     return ColourScale(colour_table("magma", 255, 0), 0.0, most)

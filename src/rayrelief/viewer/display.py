@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh import Mesh
-from rayrelief.mesh.cleaning import shreds, specks, used_vertices
+from rayrelief.mesh.cleaning import around, shreds, specks, used_vertices
 from rayrelief.mesh.normals import vertex_normals
 from rayrelief.meshing import CUT, LONGEST, MIN_PART
 from rayrelief.shading import CLAY, Image, paint_normals
@@ -21,7 +21,7 @@ from rayrelief.viewer.colours import (
     paint_jumps,
 )
 from rayrelief.viewer.finished import Finished
-from rayrelief.viewer.sheet import ColourScale, colour_table
+from rayrelief.viewer.sheet import ColourScale, colour_table, format_range
 from rayrelief.viewer.window import Window
 
 LONGEST_SIDE = 600  # samples: 700,000 triangles are drawn fluently by any graphics chip
@@ -45,11 +45,23 @@ def display_mesh(shown: Finished, cut: float = CUT) -> tuple[Mesh, int]:
         jumps = window.largest(shown.layers.jumps)
     torn = jumps > limit
     whole = window.shape[1] * window.stride >= shown.depth.shape[1]
+    wraps = shown.view.wraps and whole
     vertices = points[inside]
-    faces = grid_faces(vertices, inside, torn, torn, wraps=shown.view.wraps and whole)
+    faces = grid_faces(vertices, inside, torn, torn, wraps=wraps)
     if shown.layers.normals is not None:
-        normals = window.samples(shown.layers.normals)[inside].astype(np.float64)
-        faces = faces[~shreds(vertices, faces, normals, _widened(torn)[inside])]
+        given = window.samples(shown.layers.normals)[inside].astype(np.float64)
+        beside = _widened(torn)
+        parallel = shown.view.origins is not None
+        faces = faces[
+            ~shreds(
+                vertices,
+                faces,
+                given,
+                beside[inside],
+                around(beside)[inside],
+                parallel=parallel,
+            )
+        ]
     small, _ = specks(faces, len(vertices), max(MIN_PART // window.stride**2, 2))
     used, faces = used_vertices(faces[~small], len(vertices))
     rows, columns = np.nonzero(inside)
@@ -58,7 +70,8 @@ def display_mesh(shown: Finished, cut: float = CUT) -> tuple[Mesh, int]:
         (at_column + window.stride * columns, at_row + window.stride * rows), axis=1
     ).astype(np.int32)[used]
     vertices = vertices[used]
-    return Mesh(vertices, faces, vertex_normals(vertices, faces), pixels=pixels), window.stride
+    normals = vertex_normals(vertices, faces)
+    return Mesh(vertices, faces, normals, pixels=pixels, wraps=wraps), window.stride
 
 
 def _edges(points: FloatArray) -> FloatArray:
@@ -87,10 +100,23 @@ class Colouring:
     words: str
     scale: ColourScale | None = None
 
+    @property
+    def label(self) -> str:
+        """What the colours mean, and from where to where they reach."""
+        if self.scale is None:
+            return self.words
+        return f"{self.words}, {' to '.join(format_range(self.scale.low, self.scale.high))}"
 
-def colourings(shown: Finished, photo: Image | None = None) -> dict[str, Callable[[], Colouring]]:
-    """Ways to colour a result by their names: those that it has the layers for."""
+
+def colourings(
+    shown: Finished, photo: Image | None = None, beside: Sequence[Finished] = ()
+) -> dict[str, Callable[[], Colouring]]:
+    """Ways to colour a result by their names: those that it has the layers for.
+
+    Errors have the same colours as those of the results beside it.
+    """
     layers = shown.layers
+    errors = [each.layers.error for each in (shown, *beside) if each.layers.error is not None]
     known = {
         "clay": (shown.depth, _clay),
         "normals": (layers.normals, _normals),
@@ -98,7 +124,7 @@ def colourings(shown: Finished, photo: Image | None = None) -> dict[str, Callabl
         "jumps": (layers.jumps, _jumps),
         "segments": (layers.segments, lambda labels: _segments(labels, layers.floating)),
         "weights": (layers.weights, _weights),
-        "error": (layers.error, lambda error: _scaled(error, error_scale(error), "error")),
+        "error": (layers.error, lambda error: _scaled(error, error_scale(*errors), "error")),
         "photo": (photo, lambda picture: Colouring(picture, "the photo")),
     }
     return {
@@ -141,11 +167,14 @@ def _segments(labels: FloatArray, floating: BoolArray | None) -> Colouring:
     hsv = np.stack((hues, np.full(count, 90), np.full(count, 235)), axis=1).astype(np.uint8)
     colours = cv2.cvtColor(hsv[None], cv2.COLOR_HSV2RGB)[0]
     picture = np.vstack((colours, np.array([CLAY], np.uint8)))[labels]
-    afloat = 0
+    words = f"{count} part{'s' * (count != 1)}"
     if floating is not None and floating.any():
         afloat = len(np.unique(labels[floating]))
+        pixels = int(np.count_nonzero(floating))
         v, u = np.indices(labels.shape)
         width = max(max(labels.shape) // STRIPES // 2, 1)
         picture[floating & (((u + v) // width) % 2 == 0)] = FLOATING
-    stripes = f"; {afloat} of them float: nothing tells their depth (red stripes)" * bool(afloat)
-    return Colouring(picture, f"{count} part{'s' * (count != 1)}{stripes}")
+        words += (
+            f"; {afloat} of them float ({pixels:,} pixels): nothing tells their depth (red stripes)"
+        )
+    return Colouring(picture, words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,9 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.numpy_files import npz_names, read_npz
-from rayrelief.methods.base import Support
-from rayrelief.result import Integration
-from rayrelief.viewer.colours import error_of
+
+if TYPE_CHECKING:  # whoever only reads layers does not wait for the compiler
+    from rayrelief.result import Integration
 
 NAME = "layers.npz"
 
@@ -52,6 +52,8 @@ class Layers:
     @classmethod
     def of(cls, result: Integration, truth: FloatArray | None = None) -> Layers:
         """Layers of a result, in types that are large enough to be looked at."""
+        from rayrelief.viewer.colours import error_of
+
         segments, floating = _segments(result)
         try:
             weights: Map | None = result.weights.smallest().astype(np.float16)
@@ -90,6 +92,8 @@ class Layers:
 
 def _segments(result: Integration) -> tuple[Map, BoolArray]:
     """Labels of the parts (H, W), and which pixels float."""
+    from rayrelief.methods.base import Support
+
     try:
         labels, support = result.segments, result.support
     except InputError:  # a method that looks for none

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,8 @@ from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.reports import REPORT_NAME, read_report
 from rayrelief.io.sources import read_bytes
 from rayrelief.optional import library
-from rayrelief.viewer.display import colourings
-from rayrelief.viewer.finished import read_finished
+from rayrelief.viewer.display import Colouring, colourings
+from rayrelief.viewer.finished import Finished, read_finished
 from rayrelief.viewer.layers import NAME as LAYERS
 from rayrelief.viewer.window import Window
 
@@ -38,6 +40,11 @@ class Shown:
 
     folder: Path
     report: dict[str, Any]
+
+    @cached_property
+    def finished(self) -> Finished | None:
+        """What it knows at every pixel; None without its layers."""
+        return read_finished(self.folder) if (self.folder / LAYERS).is_file() else None
 
     @classmethod
     def read(cls, folder: Path) -> Shown:
@@ -58,8 +65,8 @@ class Shown:
             )
         return cls(folder, report)
 
-    def entry(self, most_faces: int) -> dict[str, Any]:
-        """All that the page shows of it."""
+    def entry(self, most_faces: int, beside: Sequence[Finished]) -> dict[str, Any]:
+        """All that the page shows of it, in comparison with others."""
         report = self.report
         method, status = _part(report, "method"), _part(report, "status")
         history = [each for each in _list(report.get("history")) if isinstance(each, dict)]
@@ -90,27 +97,18 @@ class Shown:
             "changes": [_number(each.get("change")) for each in history],
             "details": _rows({"rayrelief": report["rayrelief"], **settings}),
             "preview": _address(read_bytes(preview)) if preview.is_file() else None,
-            "segments": self._segments(),
+            "pictures": self._pictures(beside),
             "mesh": self._surface(most_faces),
         }
 
-    def _segments(self) -> tuple[str, str] | None:
-        """What the continuous parts are, in words and as a picture; None where nobody knows."""
-        import cv2
-
-        if not (self.folder / LAYERS).is_file():
-            return None
-        shown = read_finished(self.folder)
-        if shown.layers.segments is None:
-            return None
-        parts = colourings(shown)["segments"]()
-        window = Window.around(shown.mask, longest_side=2**31)
-        picture = np.where(shown.mask[..., None], parts.picture, 255)[window.rows, window.columns]
-        factor = min(1.0, WIDEST_PICTURE / picture.shape[1])
-        small = cv2.resize(
-            picture.astype(np.uint8), None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST
-        )
-        return parts.words, _address(encode_png(small))
+    def _pictures(self, beside: Sequence[Finished]) -> list[tuple[str, str]]:
+        """Continuous parts, and the error in colours that mean the same for all; with words."""
+        if self.finished is None:
+            return []
+        ways = colourings(self.finished, beside=beside)
+        wanted = ("segments", "error") if beside else ("segments",)  # the preview has its own error
+        found = [ways[name]() for name in wanted if name in ways]
+        return [(each.label, _picture(each, self.finished)) for each in found]
 
     def _surface(self, most_faces: int) -> dict[str, Any] | None:
         """The mesh in the axes of WebGL, within a cube around the origin; None without a file."""
@@ -145,11 +143,25 @@ class Shown:
 def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
     """Write a page about the results in folders, side by side if there are several."""
     shown = [Shown.read(folder) for folder in folders]
-    entries = [each.entry(MOST_FACES // len(shown)) for each in shown]
+    known = [each.finished for each in shown if each.finished is not None]
+    beside = known if len(shown) > 1 else []
+    entries = [each.entry(MOST_FACES // len(shown), beside) for each in shown]
     # Inside a script element nothing else ends it.
     data = json.dumps(entries, allow_nan=False).replace("</", "<\\/")
     template = files("rayrelief.viewer").joinpath("report_page.html").read_text(encoding="utf-8")
     write_whole(path, template.replace("DATA", data, 1))
+
+
+def _picture(colouring: Colouring, shown: Finished) -> str:
+    """What a result is coloured with, where it is."""
+    import cv2
+
+    window = Window.around(shown.mask, longest_side=2**31)
+    whole = np.where(shown.mask[..., None], colouring.picture, 255).astype(np.uint8)
+    picture = window.samples(whole)
+    factor = min(1.0, WIDEST_PICTURE / picture.shape[1])
+    small = cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST)
+    return _address(encode_png(small))
 
 
 def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:

@@ -95,21 +95,42 @@ def integrate_into(
         afterwards = files_memory(pixels, inside, method, mesh_formats, mesh_options.solid)
         backend = backend_for(device, method, threads)
         check_memory(pixels, inside, method, backend, afterwards=afterwards, limit=memory_limit)
-    seconds: dict[str, float] = {}
     began = time.perf_counter()
     known = surface.arguments(scene)
     result = surface.scaled(run(scene, method, threads, memory_check, device, **known))
-    seconds["integrate"] = time.perf_counter() - began
+    return write_result(
+        scene,
+        result,
+        written,
+        seconds=time.perf_counter() - began,
+        mesh_options=mesh_options,
+        surface=surface,
+        fingerprint=fingerprint,
+    )
+
+
+def write_result(
+    scene: Scene,
+    result: Integration,
+    files: list[Path],
+    *,
+    seconds: float,
+    mesh_options: MeshOptions,
+    surface: SurfaceOptions,
+    fingerprint: str | None = None,
+) -> Finished:
+    """Write the files of a result that took so many seconds; they lie in one folder."""
+    out = files[0].parent
     errors = _errors_or_warning(scene, result)
     truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
     began = time.perf_counter()
     # Files of two runs must not lie beside each other.
     with beyond_range(result.status.outcome in NO_SURFACE), together() as batch:
-        written, mesh = _write_files(result, truth, written, mesh_options)
+        written, mesh = _write_files(result, truth, files, mesh_options)
         written += surface.write(result)
-        seconds["write"] = time.perf_counter() - began
+        took = {"integrate": seconds, "write": time.perf_counter() - began}
         _say_what_is_left(out, written)
-        report = build_report(scene, result, seconds, errors, [path.name for path in written])
+        report = build_report(scene, result, took, errors, [path.name for path in written])
         report["mesh"] = None if mesh is None else describe_mesh(mesh)
         report["prior"] = None if result.prior is None else result.prior.numbers()
         report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}

@@ -10,7 +10,7 @@ import numpy as np
 from rayrelief.io.images import encode_png
 from rayrelief.meshing import CUT
 from rayrelief.viewer.page.stage import Stage, described
-from rayrelief.viewer.sheet import ColourScale, format_range
+from rayrelief.viewer.sheet import ColourScale
 
 ORDER = ("clay", "normals", "depth", "jumps", "segments", "weights", "error", "photo")
 BAR = (14, 256)  # pixels of a colour bar
@@ -24,7 +24,6 @@ class Controls:
         gui = server.gui
         self._about = gui.add_markdown("")
         self._bar = gui.add_image(np.zeros((*BAR, 3), np.uint8), visible=False)
-        self._range = gui.add_markdown("", visible=False)
         self._colour = gui.add_dropdown("Colour", ORDER[:1])
         cut = gui.add_slider("Cut", 0.5, 20.0, 0.5, CUT, hint="Jumps of more pixels are cut")
         relief = gui.add_slider("Exaggerate", 0.1, 5.0, 0.1, 1.0, hint="Depth, so many times")
@@ -64,10 +63,9 @@ class Controls:
         words = "\n\n".join(described(actor) for actor in actors)
         self._about.content = words or "No result yet: integrate a normal map below."
         scales = [actor.colouring.scale for actor in actors if actor.colouring.scale is not None]
-        self._bar.visible = self._range.visible = len(scales) == 1
-        if len(scales) == 1:
+        self._bar.visible = bool(scales)
+        if scales:  # their ranges stand beside the names
             self._bar.image = bar(scales[0])
-            self._range.content = " to ".join(format_range(scales[0].low, scales[0].high))
 
     def _draw(self, **changes: Any) -> None:
         self._stage.draw(**changes)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rayrelief.optional import library
 from rayrelief.shading import Image
 from rayrelief.viewer.finished import Finished
-from rayrelief.viewer.page.controls import Controls
-from rayrelief.viewer.page.stage import Stage
-from rayrelief.viewer.page.upload import Examine, Upload
+
+if TYPE_CHECKING:
+    from rayrelief.viewer.page.upload import Examine, Write
 
 
 @contextmanager
@@ -25,9 +25,11 @@ def serve(
     port: int,
     largest_upload: int,
     examine: Examine,
+    write: Write,
     photo: Image | None = None,
+    greet: Callable[[str], object] = str,
 ) -> Iterator[str]:
-    """Serve results until the context ends, at an address that is yielded.
+    """Serve results until the context ends, at an address that is yielded once all are drawn.
 
     Parameters
     ----------
@@ -39,17 +41,30 @@ def serve(
         Bytes of a file that may be uploaded.
     examine
         Says what kind of normal map a path is, given its camera and its mask.
+    write
+        Writes the files of a result into a folder, given its scene and how long it took.
     photo
         RGB (H, W, 3), the same view as that of the results.
+    greet
+        Called with the address while the results are still being prepared: a browser that opens it
+        has enough to do by itself.
     """
     viser = library("viser", "the page", "viewer")
     with redirect_stdout(StringIO()):  # it greets with addresses in a frame, asked or not
         server = viser.ViserServer(host=host, port=port, label="rayrelief", verbose=False)
     try:
+        shown = "localhost" if host in ("127.0.0.1", "0.0.0.0") else host
+        address = f"http://{shown}:{server.get_port()}"
+        greet(address)
+        # The browser loads the page meanwhile.
+        from rayrelief.viewer.page.controls import Controls
+        from rayrelief.viewer.page.stage import Stage
+        from rayrelief.viewer.page.upload import Upload
+
         with TemporaryDirectory(prefix="rayrelief-view-") as folder:
             server.gui.configure_theme(show_logo=False, show_share_button=False)
             server.gui.main_panel.dock_right()
-            stage = Stage(server)
+            stage = Stage(server, seats=len(results))
             controls = Controls(server, stage)
             Upload(
                 server,
@@ -57,6 +72,7 @@ def serve(
                 Path(folder),
                 largest=largest_upload,
                 examine=examine,
+                write=write,
                 finished=controls.refresh,
                 expanded=not results,
             )
@@ -68,8 +84,7 @@ def serve(
             def _(client: Any) -> None:
                 client.camera.on_update(lambda _: stage.turn(client.camera.wxyz))
 
-            shown = "localhost" if host in ("127.0.0.1", "0.0.0.0") else host
-            yield f"http://{shown}:{server.get_port()}"
+            yield address
     finally:
         with redirect_stdout(StringIO()):
             server.stop()

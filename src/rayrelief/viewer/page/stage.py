@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,8 @@ from rayrelief.viewer.sheet import INK
 APART = 2.1  # radii between the middles of neighbours
 LIGHT = (-0.8, 0.8, 1.0)
 FIELD = np.radians(40)  # of the picture, vertically
+FROM = np.array([0.35, 0.25, 0.9])  # where new visitors stand, from a distance of 1
+ASPECT = 1.0  # of the picture beside the panel, as long as it is not known
 MARK = 0.012  # radius of a clicked point
 FORMING = "/forming"
 
@@ -46,15 +49,22 @@ class Actor:
 
     def __init__(self, server: Any, number: int, placed: Placed, photo: Image | None) -> None:
         self.placed, self._scene, self.name = placed, server.scene, f"/result{number}"
+        self._photo = photo
         self.frame = server.scene.add_frame(self.name, show_axes=False)
         self.colourings = colourings(placed.shown, photo)
-        self.mesh, self.stride = placed.mesh(CUT)
+        self.mesh, self.stride = Mesh(np.empty((0, 3)), np.empty((0, 3), np.int32)), 1
         self.colouring = Colouring(np.empty((0, 0, 3), np.uint8), "")
         self._drawn: Look | None = None
         self._parts: dict[str, Any] = {}
         self._scene.add_label(
             f"{self.name}/name", placed.shown.name, position=(0, -1.05, 0), anchor="top-center"
         )
+
+    def compare(self, others: Sequence[Finished]) -> None:
+        """Take the colours that it needs beside others."""
+        self.colourings = colourings(self.placed.shown, self._photo, others)
+        if self._drawn is not None and self._drawn.colour == "error":
+            self._drawn = replace(self._drawn, colour="")
 
     @property
     def vertices(self) -> FloatArray:
@@ -120,13 +130,14 @@ class Actor:
 class Stage:
     """Results side by side: whoever turns the view turns each of them in its place."""
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Any, seats: int = 1) -> None:
+        """Prepare a stage of a server, wide enough for so many results."""
         self._server, self._lock = server, threading.Lock()
         self.look = Look()
         self.actors: list[Actor] = []
         self._count = 0
         self._marks: list[tuple[Actor, FloatArray]] = []
-        self._right = np.array([1.0, 0.0, 0.0])
+        self._right = np.cross((0.0, 1.0, 0.0), FROM) / np.hypot(FROM[0], FROM[2])
         scene = server.scene
         scene.set_up_direction("+y")
         scene.configure_default_lights(enabled=False)
@@ -136,16 +147,31 @@ class Stage:
             "/light", scale=0.35, disable_rotations=True, position=LIGHT
         )
         scene.add_light_point("/light/lamp", intensity=3.0, decay=0.0)
-        self._frame_view()
+        self._seats = 0
+        self.seat(max(seats, 1))
 
-    def _frame_view(self) -> None:
-        """Let new visitors stand where they see all results."""
-        width = 1 + APART / 2 * max(len(self.actors) - 1, 0)
-        distance = 1.25 * width / np.tan(FIELD / 2)
+    def seat(self, count: int) -> None:
+        """Let visitors stand where they see so many results, as they look at them."""
+        if count == self._seats:
+            return
+        self._seats = count
+        self._arrange()
         first = self._server.initial_camera
         first.fov = FIELD
         first.look_at = (0.0, 0.0, 0.0)
-        first.position = (0.35 * distance, 0.25 * distance, 0.9 * distance)
+        first.position = self._distance(ASPECT) * FROM
+        for client in self._server.get_clients().values():
+            camera = client.camera
+            towards = camera.position - camera.look_at
+            towards /= max(np.linalg.norm(towards), 1e-9)
+            with client.atomic():
+                camera.look_at = np.zeros(3)
+                camera.position = self._distance(camera.aspect) * towards
+
+    def _distance(self, aspect: float) -> float:
+        """From where a picture with this width over its height shows all results."""
+        width = 1 + APART / 2 * (self._seats - 1)
+        return float(1.15 * max(width / aspect, 1) / np.tan(FIELD / 2))
 
     def add(self, shown: Finished, photo: Image | None = None) -> Actor:
         """Put a result beside the others."""
@@ -153,26 +179,31 @@ class Stage:
         with self._lock:
             self._count += 1
             self.actors.append(actor)
-            actor.draw(self.look)
+            everyone = [each.placed.shown for each in self.actors]
+            for each in self.actors:
+                each.compare(everyone)
+                each.draw(self.look)
         self._arrange()
-        self._frame_view()
+        self.seat(max(len(self.actors), self._seats))
         return actor
 
     def form(self, shown: Finished) -> None:
         """Draw a surface that is still being integrated, beside the others."""
+        self.seat(len(self.actors) + 1)
         mesh, _ = Placed.of(shown).mesh(CUT)
         self._server.scene.add_mesh_simple(
             FORMING,
             from_opencv(mesh.vertices, "opengl"),
             mesh.faces,
             color=CLAY,
-            position=APART * (len(self.actors) + 1) / 2 * self._right * bool(self.actors),
+            position=self._place(len(self.actors)),
             cast_shadow=False,
         )
 
     def forget_forming(self) -> None:
-        """Remove the surface that was being integrated."""
+        """Remove the surface that was being integrated, and its seat."""
         self._server.scene.remove_by_name(FORMING)
+        self.seat(max(len(self.actors), 1))
 
     def clear(self) -> None:
         """Take all results off."""
@@ -191,16 +222,19 @@ class Stage:
 
     def turn(self, wxyz: FloatArray) -> None:
         """Keep the results side by side for a viewer with this orientation (x right)."""
-        if len(self.actors) > 1:
-            w, x, y, z = wxyz
-            self._right = np.array(
-                [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)]
-            )
+        w, x, y, z = wxyz
+        self._right = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)])
+        if self._seats > 1:
             self._arrange()
 
     def _arrange(self) -> None:
         for number, actor in enumerate(self.actors):
-            actor.frame.position = APART * (number - (len(self.actors) - 1) / 2) * self._right
+            actor.frame.position = self._place(number)
+
+    def _place(self, seat: int) -> FloatArray:
+        """Middle of a seat."""
+        place: FloatArray = APART * (seat - (self._seats - 1) / 2) * self._right
+        return place
 
     def mark(self, origin: FloatArray, direction: FloatArray) -> str:
         """Mark the point that a ray hits; the distance of the last two of one result, in words."""
@@ -248,6 +282,6 @@ def described(actor: Actor) -> str:
         f"**{actor.placed.shown.name}**: {width}x{height} pixels, {len(mesh.faces):,} faces drawn "
         f"({every})",
         actor.placed.shown.summary,
-        actor.colouring.words,
+        actor.colouring.label,
     ]
     return "  \n".join(line for line in lines if line)

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rayrelief.cameras.calibration import write_camera
 from rayrelief.conventions import SOURCES, FloatArray
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
 from rayrelief.integration import integrate
-from rayrelief.io.depth import write_depth
-from rayrelief.io.meshes import write_mesh
+from rayrelief.io.atomic import write_whole
+from rayrelief.io.masks import read_mask
 from rayrelief.memory import in_words
 from rayrelief.methods import catalogue
 from rayrelief.methods.base import Iteration, usual_iterations
 from rayrelief.methods.devices import backend_for
+from rayrelief.result import Integration
 from rayrelief.scene import Scene
 from rayrelief.viewer.finished import Finished, read_finished
-from rayrelief.viewer.layers import NAME as LAYERS
 from rayrelief.viewer.layers import Layers
+from rayrelief.viewer.page.dropping import ANY, CAMERA, MASK, NORMALS, ROLES, drop_zone, role_of
 from rayrelief.viewer.page.forming import Watched
 from rayrelief.viewer.page.stage import Stage
 
 CAMERAS = ("field of view", "orthographic", "uploaded file")
-ROLES = ("normal map", "mask", "camera file")
+TITLE = "Integrate a normal map"
 NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 Examine = Callable[[Path, str | Path | None, Path | None], str]
+Write = Callable[[Path, Scene, Integration, float], None]
 
 
 class Upload:
@@ -48,16 +51,18 @@ class Upload:
         *,
         largest: int,
         examine: Examine,
+        write: Write,
         finished: Callable[[], None],
         expanded: bool,
     ) -> None:
         self._stage, self._folder, self._largest = stage, folder, largest
-        self._examine, self._finished = examine, finished
+        self._examine, self._write, self._finished = examine, write, finished
         self._files: dict[str, Path] = {}
-        self._busy, self._runs = threading.Lock(), 0
+        self._busy, self._uploads, self._runs = threading.Lock(), count(1), count(1)
         gui = server.gui
-        with gui.add_folder("Integrate a normal map", expand_by_default=expanded):
-            buttons = {role: gui.add_upload_button(f"Upload {role}") for role in ROLES}
+        with gui.add_folder(TITLE, expand_by_default=expanded):
+            gui.add_html(drop_zone(TITLE))
+            buttons = {role: gui.add_upload_button(f"Upload {role}") for role in (ANY, *ROLES)}
             self._taken = gui.add_markdown(f"Files of up to {in_words(largest)}.")
             self._findings = gui.add_markdown("")
             self._axes = gui.add_dropdown("Axes", ("auto", *SOURCES))
@@ -71,9 +76,10 @@ class Upload:
             self._progress = gui.add_progress_bar(0.0, visible=False)
             self._message = gui.add_markdown("")
         for role, button in buttons.items():
-            # Files may come faster than they are examined: they wait for each other.
+            # Files may come faster than they are examined: they wait for each other. The button
+            # forgets a file when the next one comes.
             button.on_upload(
-                lambda event, role=role: self._told(True, self._take, role, event.target)
+                lambda event, role=role: self._told(True, self._take, role, event.target.value)
             )
         go.on_click(lambda _: self._told(False, self._integrate, beside.value))
 
@@ -86,48 +92,59 @@ class Upload:
             self._message.content = ""
             action(*arguments)
         except RayreliefError as error:
-            self._message.content = f"**Error:** {error}"
+            self._message.content = f"**Error:** {self._without_folders(str(error))}"
         except MemoryError:
             self._message.content = "**Error:** not enough memory. Use a smaller map."
         finally:
             self._progress.visible = False
             self._busy.release()
 
-    def _take(self, role: str, button: Any) -> None:
+    def _take(self, role: str, file: Any) -> None:
         """Keep a file that was uploaded; a normal map is examined at once."""
-        name, content = button.value.name, button.value.content
-        if len(content) > self._largest:
+        if len(file.content) > self._largest:
             raise FileError(
-                f"{name} has {in_words(len(content))}",
+                f"{file.name} has {in_words(len(file.content))}",
                 expected=f"at most {in_words(self._largest)}",
                 remedy="Start rayrelief view with a larger --max-upload",
             )
-        place = self._folder / role.replace(" ", "_") / NAME.sub("_", Path(name).name).lstrip(".")
-        place.parent.mkdir(exist_ok=True)
+        place = self._folder / f"upload-{next(self._uploads)}" / harmless(file.name)
+        write_whole(place, file.content)
+        try:
+            role = role_of(place) if role == ANY else role
+            if role == MASK:
+                read_mask(place)
+        except RayreliefError:
+            place.unlink()
+            raise
         if role in self._files:
-            self._files.pop(role).unlink(missing_ok=True)
-        place.write_bytes(content)
+            self._files.pop(role).unlink()
         self._files[role] = place
-        if role == "camera file":
+        if role == CAMERA:
             self._camera.value = CAMERAS[2]
-        self._taken.content = "Taken: " + ", ".join(path.name for path in self._files.values())
-        if "normal map" in self._files:
-            camera = self._files.get("camera file")
-            findings = self._examine(self._files["normal map"], camera, self._files.get("mask"))
-            self._findings.content = as_markdown(findings.replace(str(self._folder), ""))
+        taken = (f"{path.name} as the {role}" for role, path in self._files.items())
+        self._taken.content = "Taken: " + ", ".join(taken)
+        if NORMALS in self._files:
+            camera, mask = self._files.get(CAMERA), self._files.get(MASK)
+            self._findings.content = as_markdown(
+                self._without_folders(self._examine(self._files[NORMALS], camera, mask))
+            )
+
+    def _without_folders(self, text: str) -> str:
+        """Words about uploaded files, by the names that their owner knows."""
+        return re.sub(re.escape(str(self._folder)) + r"[/\\][^/\\]+[/\\]", "", text)
 
     def _scene(self) -> Scene:
         """Scene of the files and what was chosen beside them."""
-        if "normal map" not in self._files:
+        if NORMALS not in self._files:
             raise FileError(
                 "there is no normal map yet",
                 expected="a normal map",
-                remedy="Upload one: PNG, TIFF, EXR, NPY, NPZ or MAT",
+                remedy="Drop one on the page, or upload it: PNG, TIFF, EXR, NPY, NPZ or MAT",
             )
         camera: str | Path | None = {
             CAMERAS[0]: f"fov:{self._field.value:g}",
             CAMERAS[1]: "orthographic",
-            CAMERAS[2]: self._files.get("camera file"),
+            CAMERAS[2]: self._files.get(CAMERA),
         }[self._camera.value]
         if camera is None:
             raise FileError(
@@ -136,10 +153,10 @@ class Upload:
                 remedy="Upload one, or choose another camera",
             )
         return read_scene(
-            self._files["normal map"],
+            self._files[NORMALS],
             convention=self._axes.value,
             camera=camera,
-            mask=self._files.get("mask"),
+            mask=self._files.get(MASK),
         )
 
     def _integrate(self, beside: bool) -> None:
@@ -155,6 +172,7 @@ class Upload:
         def show(depth: FloatArray) -> None:
             self._stage.form(Finished("", self._folder, depth, scene.camera, Layers()))
 
+        began = time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", IntegrationWarning)  # the status says the same
@@ -167,23 +185,19 @@ class Upload:
                     backend=Watched(backend_for("cpu", method), show),
                     callback=advance,
                 )
+            folder = self._folder / f"{scene.name}-{next(self._runs)}"
+            self._write(folder, scene, result, time.perf_counter() - began)
+            self._stage.add(read_finished(folder))
         finally:
             self._stage.forget_forming()
-        self._runs += 1
-        folder = self._folder / f"{scene.name}-{self._runs}"
-        write_depth(folder / "depth.npz", result.depth, result.depth_kind)
-        write_mesh(folder / "mesh.ply", result.mesh())
-        write_camera(
-            folder / "camera.json",
-            result.camera,
-            height=result.depth.shape[0],
-            width=result.depth.shape[1],
-        )
-        Layers.of(result).write(folder / LAYERS)
-        self._stage.add(read_finished(folder))
         self._finished()
         notes = "".join(f"\n- {note}" for note in (*scene.notes, *result.status.notes))
         self._message.content = f"{result.status.cause}{notes}"
+
+
+def harmless(name: str) -> str:
+    """Name of a file without anything that leads elsewhere."""
+    return NAME.sub("_", Path(name).name).lstrip(".") or "file"
 
 
 def as_markdown(findings: str) -> str:
