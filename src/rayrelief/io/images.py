@@ -16,6 +16,7 @@ from rayrelief.errors import FileError, InputError
 from rayrelief.io import jpeg_segments, png_chunks, tiff_tags
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.sources import (
+    BROKEN,
     FORMATS,
     READING_BYTES,
     as_path,
@@ -52,8 +53,8 @@ def read_image(path: Path) -> npt.NDArray[Any]:
         with silent_opencv():
             # From memory: OpenCV cannot open every path on every platform.
             image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    except cv2.error as error:
-        raise damaged(path, error.err) from error
+    except (cv2.error, *BROKEN) as error:
+        raise damaged(path, getattr(error, "err", error)) from error
     if image is None:
         raise damaged(path, "it cannot be decoded")
     return swap_red_and_blue(image)

@@ -18,18 +18,13 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError
 from rayrelief.io.sources import (
+    BROKEN,
     READING_BYTES,
     check_room,
     check_signature,
     choose_name,
     damaged,
     read_bytes,
-)
-
-# What SciPy raises, besides its own MatReadError, for bytes that are not as they should be.
-BROKEN = (
-    *(ValueError, TypeError, KeyError, IndexError, OSError, EOFError, MemoryError),
-    *(NotImplementedError, OverflowError, RuntimeError),
 )
 
 # Types of the elements that a file is made of, by the numbers of the MAT-file format, with the
@@ -111,7 +106,7 @@ def _refusing_damage(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (MatReadError, zlib.error, struct.error, *BROKEN) as error:
+    except (MatReadError, *BROKEN) as error:
         raise damaged(path, error) from error
 
 
