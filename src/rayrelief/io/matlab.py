@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -105,7 +106,9 @@ def _refusing_damage(path: Path) -> Iterator[None]:
     from scipy.io.matlab import MatReadError
 
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd names: there is but one variable
+            yield
     except (MatReadError, *BROKEN) as error:
         raise damaged(path, error) from error
 

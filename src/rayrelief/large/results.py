@@ -12,6 +12,7 @@ import numpy as np
 
 from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
+from rayrelief.io.sources import BROKEN
 from rayrelief.large.arrays import TIFF, ZARR
 from rayrelief.large.layout import Window, shape_of
 from rayrelief.large.running import Finished
@@ -71,7 +72,7 @@ def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
 def _is_ours(path: Path) -> bool:
     try:
         return NAME in (read_head(path) or {})["attributes"]
-    except (RayreliefError, ValueError, TypeError, KeyError):
+    except (RayreliefError, *BROKEN):
         return False
 
 
