@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,7 +91,7 @@ def declared_values(path: Path, data: bytes) -> tuple[int, int]:
     kind = FORMATS[path.suffix.lower()]
     try:
         return DECLARED[kind](data)
-    except (ValueError, struct.error) as error:
+    except BROKEN as error:
         raise damaged(path, error) from error
 
 
