@@ -132,8 +132,12 @@ def _opened(path: Path, names: Sequence[str] = ()) -> Iterator[Any]:
     Handles do not travel between processes, paths do.
     """
     if path.suffix.lower() in TIFF:
-        with open_file(path) as file, tifffile_package().TiffFile(file) as tiff:
-            yield TiffArray.of(tiff, path)
+        package = tifffile_package()
+        try:
+            with open_file(path) as file, package.TiffFile(file) as tiff:
+                yield TiffArray.of(tiff, path)
+        except package.TiffFileError as error:  # of older versions, a kind of its own
+            raise ValueError(str(error)) from error
         return
     held = names_in(path)
     name = "" if held is None else next((name for name in names if name in held), None)
