@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import time
 import warnings
 import zipfile
@@ -112,6 +114,9 @@ def misbehave(path: Path) -> None:
         time.sleep(1000)
     elif path.name == "print":
         os.write(1, b"x")
+    elif path.name == "network":
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", 9), timeout=1)
     elif path.name == "memory":
         np.ones(1_200_000_000, np.uint8)
     elif path.name == "crash":

@@ -111,6 +111,7 @@ def test_the_watchdog_sees_what_it_is_there_for(dog, tmp_path):
         ("sleep", "hangs"),
         ("print", "standard output"),
         ("memory", "MB of memory"),
+        ("network", "socket.connect"),
         ("crash", "crashed"),
         ("raise", "ZeroDivisionError"),
     ):
