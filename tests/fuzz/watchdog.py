@@ -6,6 +6,7 @@ became of each. The limits are those of ``resource``; time is that of the proces
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -17,6 +18,7 @@ import time
 import traceback
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +123,9 @@ def _serve() -> None:
     with tempfile.TemporaryDirectory() as folder:  # kernels and libraries are loaded beforehand
         np.save(Path(folder) / "mask.npy", np.ones((12, 16), np.bool_))
         read_as_mask(Path(folder) / "mask.npy")
+    for name in ("h5py", "PIL.Image", "tifffile", "trimesh", "zarr"):
+        with contextlib.suppress(ImportError):
+            import_module(name)
     space = _status("VmSize") + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     warnings.simplefilter("error")

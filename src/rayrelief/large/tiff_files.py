@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,12 @@ UNCOMPRESSED, DEFLATE = 1, (8, 32946)
 
 def tifffile_package() -> Any:
     """Reader and writer of tiled TIFF, or an InputError that says how to install it."""
-    return library("tifffile", "a tiled TIFF", "large")
+    package = library("tifffile", "a tiled TIFF", "large")
+    # It logs what our own messages say better: to whoever listens, not to the terminal.
+    logger = logging.getLogger(package.__name__)
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    return package
 
 
 @dataclass(frozen=True)
