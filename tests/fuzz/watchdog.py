@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import platform
 import select
 import subprocess
 import sys
@@ -126,6 +127,7 @@ def _serve() -> None:
     for name in ("h5py", "PIL.Image", "tifffile", "trimesh", "zarr"):
         with contextlib.suppress(ImportError):
             import_module(name)
+    platform.platform()  # which asks a program, once
     space = _status("VmSize") + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     warnings.simplefilter("error")
