@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,15 @@ def test_points_are_columns_and_rows():
 def test_points_outside_of_the_image_are_refused(point):
     with pytest.raises(InputError, match="known point"):
         DepthPrior.at([point], 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("depths", "kept"), [((2.0, 9.0), 2.0), ((2.0, 2.5, 9.0), 2.5), ((7.0, 7.0), 7.0)]
+)
+def test_of_several_points_at_one_pixel_the_median_counts(depths, kept):
+    for order in permutations(depths):
+        points = [(1.0 + 0.1 * i, 2.0, z) for i, z in enumerate(order)]
+        assert np.asarray(DepthPrior.at(points, 4, 5).depth)[2, 1] == kept
 
 
 def test_the_median_residual_leaves_out_what_was_outvoted():

@@ -16,11 +16,10 @@ from rayrelief.components import Components, fix_constants, free_note
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
-from rayrelief.fusion.solving import solve_with_prior
+from rayrelief.fusion.solving import solve_with_prior, stages_of
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
 from rayrelief.methods.devices import DeviceName, backend_for
-from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.plausibility import doubts
 from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
@@ -139,8 +138,12 @@ def integrate(
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
     if memory_check:
-        most = method if prior is None else Ordered()  # which then also runs
-        check_memory(inside.size, int(np.count_nonzero(inside)), most, backend)
+        count = int(np.count_nonzero(inside))
+        runs: tuple[Method, ...] = (method,)
+        if prior is not None and np.shape(prior.depth) == inside.shape:
+            runs = stages_of(prior, method, int(np.count_nonzero(prior.known & inside)), count)
+        for each in runs:
+            check_memory(inside.size, count, each, backend)
     problem = assemble(
         array,
         camera,

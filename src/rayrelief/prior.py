@@ -100,10 +100,14 @@ class DepthPrior:
 
     @classmethod
     def at(cls, points: Iterable[tuple[float, float, float]], height: int, width: int) -> Self:
-        """Depths z of points (u, v, z): column, row, counted from 0, each at its nearest pixel."""
+        """Depths z of points (u, v, z): column, row, counted from 0, each at its nearest pixel.
+
+        Of several points at one pixel the median counts, and of the middle two the nearer one:
+        their mean would lie between what is in front and what is behind.
+        """
         COUNTS.check("height", height)
         COUNTS.check("width", width)
-        depth = np.full((height, width), np.nan)
+        found: dict[tuple[int, int], list[float]] = {}
         for u, v, z in _numbers(points):
             place = nearest_pixel(u, v, height, width)
             if place is None or not np.isfinite(z):
@@ -112,7 +116,10 @@ class DepthPrior:
                     expected=f"a pixel of the {width}x{height} image, and a finite depth",
                     remedy="Give column and row, counted from 0, then the depth",
                 )
-            depth[place] = z
+            found.setdefault(place, []).append(z)
+        depth = np.full((height, width), np.nan)
+        for place, several in found.items():
+            depth[place] = sorted(several)[(len(several) - 1) // 2]
         return cls(depth, kind="z")
 
 

@@ -18,17 +18,20 @@ from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.gallery import GALLERY
 
 threads.NODES_PER_THREAD = 100  # so that threads really run
-for name, recipe in RECIPES.items():
-    scene = GALLERY["overlapping_spheres"](60, 80)
+scene = GALLERY["overlapping_spheres"](60, 80)
+point = rayrelief.DepthPrior.at([(40, 30, 2.0)], 60, 80)
+runs = {name: (recipe, None) for name, recipe in RECIPES.items()}
+runs["one known depth"] = rayrelief.RayPlane, point
+for name, (recipe, prior) in runs.items():
     found = set()
     for count in (None, 1, 3):
         result = rayrelief.integrate(
             scene.normals, scene.camera, mask=scene.mask, method=recipe(), backend=CPU(count),
-            on_failure="return",
+            on_failure="return", prior=prior,
         )
         parts = result.depth.tobytes() + result.mesh().faces.tobytes()
         found.add(hashlib.sha256(parts).hexdigest()[:16])
-    print(name, *found)
+    print(name.replace(" ", "-"), *found)
 """
 
 

@@ -274,6 +274,18 @@ def test_a_scaled_result_has_scaled_residuals():
     assert str(fit_of(scaled)) in scaled.status.notes
 
 
+@pytest.mark.parametrize(("count", "counted"), [(1, {Ordered, RayPlane}), (60, {RayPlane})])
+def test_the_memory_of_what_runs_is_checked(monkeypatch, count, counted):
+    asked = set()
+    monkeypatch.setattr(
+        "rayrelief.integration.check_memory", lambda *given, **_: asked.add(type(given[2]))
+    )
+    scene = sphere(20, 24)
+    prior = DepthPrior(some_depths(scene, count))
+    integrate(scene.normals, scene.camera, mask=scene.mask, prior=prior, method=RayPlane())
+    assert asked == counted
+
+
 def test_known_depths_and_a_gpu_are_refused_at_once():
     scene = plane(20, 24)
     with pytest.raises(InputError, match="known depths"):

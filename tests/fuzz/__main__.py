@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from fuzz.attempts import BY_COMMAND
 from fuzz.kills import kills
 from fuzz.mutations import mutated
 from fuzz.seeds import all_seeds
@@ -64,11 +65,13 @@ def files(count: int, seed: int, keep: Path | None, folder: Path) -> Iterator[st
             path = folder / f"try_{chosen.name}"
             path.unlink(missing_ok=True)
             path.write_bytes(mutated(chosen, seeds, Random(f"{seed} {number}")))
-            verdict = dog.attempt(path, chosen.role)
+            # Every seventh through the command, of all seeds in turn.
+            role = chosen.role + (BY_COMMAND if (number + number // len(seeds)) % 7 == 0 else "")
+            verdict = dog.attempt(path, role)
             slowest, largest = max(slowest, verdict.seconds), max(largest, verdict.growth)
             counts["faulty" if verdict.fault else "refused" if verdict.refused else "read"] += 1
             if verdict.fault:
-                yield f"broken: {chosen.name}, file {number}: {verdict.fault.strip()}"
+                yield f"broken: {chosen.name} as {role}, file {number}: {verdict.fault.strip()}"
                 if keep is not None:
                     keep.mkdir(parents=True, exist_ok=True)
                     path.rename(keep / f"{seed}_{number}_{chosen.name}")

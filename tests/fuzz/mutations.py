@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
+from typing import Any
 
 from fuzz.seeds import Seed
 from rayrelief.io.png_chunks import SIGNATURE, join_chunks, split_chunks
@@ -19,12 +21,22 @@ ODD_NUMBERS = (
     *(b"2147483648", b"99999999", b"1e9", b"null", b"true", b"''", b"[]", b"{}", b'"x"', b"0x1F"),
     *(b"1:59:59", b"1_000", b".5.", b"\xff", b"\x00", b"\x1b[2J"),
 )
+ODD_VALUES: tuple[Any, ...] = (
+    *(None, True, 0, -1, 2**31, 2**63, 10**30, 0.5, float("nan"), float("inf"), "", "x", "a\0b"),
+    *("\x1b[2J", "é١２", "9" * 5000, [], {}, [[[[1]]]], [1] * 3000, {"": {}}, {"name": "x"}),
+)
+# Chunks of PNG, segments of JPEG, members of archives, zlib streams, lines, attributes of EXR.
+BORDERS = re.compile(
+    rb"IDAT|IEND|\xff[\xc0-\xfe]|PK[\x01-\x06]|\x78[\x01\x9c\xda]|\n|box2i|chlist|BIN\0"
+)
 ODD_WORDS = (0, 1, 2, 3, 255, 256, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 10**6)
 
 
 def mutated(seed: Seed, others: list[Seed], random: Random) -> bytes:
     """Content of a seed with some damage."""
     data = seed.data
+    if seed.name.endswith(".zip"):  # only a way to hand over a folder
+        return _below(seed.name, seed.data, data, others, random)
     for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
         data = random.choice(MUTATIONS)(data, others, random)
     if random.random() < 0.5:
@@ -92,17 +104,83 @@ def _line(data: bytes, others: list[Seed], random: Random) -> bytes:
     return b"\n".join(lines)
 
 
-MUTATIONS: tuple[Callable[[bytes, list[Seed], Random], bytes], ...] = (
-    *(_flip, _flip, _cut, _remove, _repeat, _splice, _word, _word, _number, _number, _line),
-)
-
-
 def _place(data: bytes, random: Random) -> int:
     """A byte of a file, rather one of its head."""
     if not data:
         return 0
     end = min(len(data), random.choice((64, 400, len(data))))
     return random.randrange(end)
+
+
+def _other(data: bytes, others: list[Seed], random: Random) -> bytes:
+    """Another kind of file under this name."""
+    return random.choice(others).data
+
+
+def _swap(data: bytes, others: list[Seed], random: Random) -> bytes:
+    """Two fields of the head in each other's place, or one of them with its bytes reversed."""
+    size = random.choice((2, 4, 8))
+    first, second = sorted(random.randrange(max(1, min(len(data), 200) // size)) for _ in "12")
+    words = [data[size * at : size * (at + 1)] for at in (first, second)]
+    if first == second:
+        return data[: size * first] + words[0][::-1] + data[size * (first + 1) :]
+    between = data[size * (first + 1) : size * second]
+    return data[: size * first] + words[1] + between + words[0] + data[size * (second + 1) :]
+
+
+def _border(data: bytes, others: list[Seed], random: Random) -> bytes:
+    """Cut where a part of the file begins or ends, by a byte more or less."""
+    borders = [found.start() for found in BORDERS.finditer(data)]
+    return (
+        data[: max(0, random.choice(borders) + random.choice((-1, 0, 1, 4)))] if borders else data
+    )
+
+
+def _tree(data: bytes, others: list[Seed], random: Random) -> bytes:
+    """JSON with entries that have moved, doubled, sunk or become something else."""
+    try:
+        tree = json.loads(data)
+    except (ValueError, RecursionError):
+        return _number(data, others, random)
+    places = list(_places(tree))
+    if not places:
+        return data
+    (holder, key), (other, its) = random.choice(places), random.choice(places)
+    action = random.randrange(6)
+    if action == 0:
+        holder[key] = random.choice(ODD_VALUES)
+    elif action == 1:
+        del holder[key]
+    elif action == 2:
+        holder[key], other[its] = other[its], holder[key]
+    elif action == 3:
+        holder[key] = [holder[key]]
+    elif action == 4:
+        holder[key] = str(holder[key])
+    elif isinstance(holder[key], list):
+        holder[key] = holder[key] * random.choice((0, 2, 500))
+    try:
+        text = json.dumps(tree)
+    except (ValueError, RecursionError):  # something was put into itself
+        return data
+    if random.random() < 0.1 and isinstance(holder, dict):  # a key twice
+        text = text[:-1] + f", {json.dumps(str(key))}: null}}"
+    return text.encode()
+
+
+def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Holder and key of every entry."""
+    pairs = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
+    for key, value in pairs:
+        yield tree, key
+        if isinstance(value, dict | list):
+            yield from _places(value)
+
+
+MUTATIONS: tuple[Callable[[bytes, list[Seed], Random], bytes], ...] = (
+    *(_flip, _flip, _cut, _remove, _repeat, _splice, _word, _word, _number, _number, _line),
+    *(_other, _swap, _border, _tree, _tree),
+)
 
 
 def _below(name: str, whole: bytes, data: bytes, others: list[Seed], random: Random) -> bytes:
@@ -119,7 +197,7 @@ def _below(name: str, whole: bytes, data: bytes, others: list[Seed], random: Ran
                 content = mutate(content, others, random)
             chunks[at] = (kind, content)
             return join_chunks(chunks) if chunks else SIGNATURE
-        if name.endswith(".npz"):
+        if name.endswith((".npz", ".zip")):
             return _rezipped(whole, mutate, others, random)
         if name.endswith(".mat") and b"\x0f\x00\x00\x00" in whole[128:132]:
             (length,) = struct.unpack_from("<I", whole, 132)
@@ -143,7 +221,7 @@ def _rezipped(
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
         for name in old.namelist():
             content = old.read(name)
-            if random.random() < 0.7:
+            if random.random() < 0.7 / max(1, len(old.namelist()) // 3):
                 content = mutate(content, others, random)
             new.writestr(name, content, zipfile.ZIP_DEFLATED)
     return stream.getvalue()

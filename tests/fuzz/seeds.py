@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +22,7 @@ from rayrelief.mesh import Mesh
 from rayrelief.synthetic.gallery import sphere
 from reference.calibrations import FILES
 
-Role = Literal["normals", "mask", "depth", "camera", "mesh", "report"]
+Role = Literal["normals", "mask", "depth", "camera", "mesh", "report", "large"]
 HEIGHT, WIDTH = 12, 16
 REPORT: dict[str, Any] = {
     "rayrelief": "0",
@@ -97,7 +100,63 @@ def all_seeds(folder: Path) -> list[Seed]:
         write_mesh(path, Mesh(np.eye(3), np.array([[0, 1, 2]], np.int32)))
         found.append(Seed(path.name, path.read_bytes(), "mesh"))
     found.append(Seed("report.json", json.dumps(REPORT).encode(), "report"))
-    return found
+    return [*found, *_layered(folder, normals), *_large(folder, normals, scene.mask)]
+
+
+def _layered(folder: Path, normals: Any) -> Iterator[Seed]:
+    """Files of the rarer kinds: layers in tiles, members compressed in other ways, ASCII."""
+    import OpenEXR
+
+    path = folder / "layers.exr"
+    layers = {
+        f"{layer}.{axis}": np.ascontiguousarray(normals[..., i], np.float32)
+        for layer in ("ViewLayer.Normal", "ViewLayer.Combined")
+        for i, axis in enumerate("XYZ")
+    }
+    OpenEXR.File({"type": OpenEXR.tiledimage, "tiles": OpenEXR.TileDescription()}, layers).write(
+        str(path)
+    )
+    yield Seed(path.name, path.read_bytes(), "normals")
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", method) as archive:
+            archive.writestr("normals.npy", npy_file(normals))
+        yield Seed(f"packed{method}.npz", stream.getvalue(), "normals")
+    lines = ["ply", "format ascii 1.0", "element vertex 3"]
+    lines += [f"property float {axis}" for axis in "xyz"]
+    lines += ["element face 1", "property list uchar int vertex_indices", "end_header"]
+    lines += ["0 0 1", "1 0 1", "0 1 1", "3 0 1 2", ""]
+    yield Seed("ascii.ply", "\n".join(lines).encode(), "mesh")
+
+
+def _large(folder: Path, normals: Any, mask: Any) -> Iterator[Seed]:
+    """Maps that are read in parts: tiled TIFF, and the files of a zarr folder in an archive."""
+    if not (find_spec("zarr") and find_spec("tifffile")):
+        return
+    import tifffile
+    import zarr
+
+    single = normals.astype(np.float32)
+    for name, options in (
+        ("tiles.tif", {"tile": (16, 16), "compression": "zlib"}),
+        ("strips.tif", {"rowsperstrip": 5, "bigtiff": True, "byteorder": ">"}),
+    ):
+        path = folder / name
+        tifffile.imwrite(path, single, photometric="rgb", **options)
+        yield Seed(name, path.read_bytes(), "large")
+    for number, (version, shards) in enumerate(((2, None), (3, None), (3, (16, 16, 3)))):
+        path = folder / f"map{number}.zarr"
+        group = zarr.open_group(path, mode="w", zarr_format=version)
+        shape: Any = {"shape": single.shape, "dtype": "f4", "chunks": (8, 8, 3), "shards": shards}
+        group.create_array("normals", **shape)[:] = single
+        group.create_array("mask", shape=mask.shape, dtype="bool", chunks=(8, 8))[:] = mask
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            for file in sorted(path.rglob("*")):
+                if file.is_file():
+                    archive.write(file, file.relative_to(path))
+        shutil.rmtree(path)
+        yield Seed(f"{path.name}.zip", stream.getvalue(), "large")
 
 
 def hdf5_file(packed: bool, **arrays: Any) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.attempts import BY_COMMAND
 from fuzz.hostile import hostile_files
 from fuzz.mutations import mutated
 from fuzz.seeds import all_seeds
@@ -47,11 +48,22 @@ def test_hostile_files_are_refused_within_limits(dog, tmp_path):
     assert set(read) <= READABLE, read
 
 
-def test_cases_that_were_found(dog):
+def test_cases_that_were_found(dog, tmp_path):
     faults = []
     for path in sorted(CORPUS.glob("*/*")):
-        verdict = dog.attempt(path, path.parent.name)
+        copy = tmp_path / path.name  # attempts may put something beside it
+        copy.write_bytes(path.read_bytes())
+        verdict = dog.attempt(copy, path.parent.name)
         faults += fault(path.name, path.parent.name, verdict)
+    assert not faults, "\n".join(faults)
+
+
+def test_every_seed_is_read_by_the_command(dog, tmp_path):
+    faults = []
+    for seed in all_seeds(tmp_path):
+        path = tmp_path / seed.name
+        path.write_bytes(seed.data)
+        faults += fault(seed.name, seed.role, dog.attempt(path, seed.role + BY_COMMAND))
     assert not faults, "\n".join(faults)
 
 
@@ -99,6 +111,7 @@ def test_the_watchdog_sees_what_it_is_there_for(dog, tmp_path):
         ("sleep", "hangs"),
         ("print", "standard output"),
         ("memory", "MB of memory"),
+        ("network", "socket.connect"),
         ("crash", "crashed"),
         ("raise", "ZeroDivisionError"),
     ):

@@ -6,9 +6,11 @@ became of each. The limits are those of ``resource``; time is that of the proces
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import platform
 import select
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import time
 import traceback
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,8 @@ SECONDS = 5.0  # of processor time
 PATIENCE = 300.0  # seconds of the clock until a process is given up, busy or not
 BUSY = 20.0  # seconds of processor time, also
 GROWTH = 1_000_000_000  # bytes of memory beyond what there was before
+# What no file may lead to: other programs, and other machines.
+OUTSIDE = ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec")
 ADDRESS_SPACE = 3_000_000_000  # bytes, beyond what is loaded: what a file may declare and get
 
 
@@ -119,15 +124,22 @@ def _serve() -> None:
     with tempfile.TemporaryDirectory() as folder:  # kernels and libraries are loaded beforehand
         np.save(Path(folder) / "mask.npy", np.ones((12, 16), np.bool_))
         read_as_mask(Path(folder) / "mask.npy")
+    for name in ("h5py", "PIL.Image", "tifffile", "trimesh", "zarr"):
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    platform.platform()  # which asks a program, once
     space = _status("VmSize") + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=_integration_warning())
+    reached: list[str] = []
+    sys.addaudithook(lambda event, _: reached.append(event) if event in OUTSIDE else None)
     answers.write("ready\n")
     answers.flush()
     for line in sys.stdin:
         path, role = json.loads(line)
         printed.truncate(0)
+        reached.clear()
         Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is counted anew
         before, began = _status("VmHWM"), time.process_time()
         verdict = _verdict(lambda path=path, role=role: ATTEMPTS[role](Path(path)))
@@ -136,7 +148,8 @@ def _serve() -> None:
         sys.stdout.flush()
         ctypes.CDLL(None).fflush(None)
         if verdict["fault"] is None:
-            verdict["fault"] = _excess(verdict, os.fstat(printed.fileno()).st_size)
+            size = os.fstat(printed.fileno()).st_size
+            verdict["fault"] = f"led to {reached}" if reached else _excess(verdict, size)
         answers.write(json.dumps(verdict) + "\n")
         answers.flush()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -61,6 +62,26 @@ def test_a_batch_appears_at_once_or_not_at_all(tmp_path):
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         names, "new"
     )
+
+
+def test_two_batches_into_one_folder_take_turns(tmp_path):
+    fcntl = pytest.importorskip("fcntl", reason="locks of POSIX")
+
+    def second():
+        with together() as batch:
+            write(tmp_path / "file", "second")
+            batch.commit(tmp_path)
+
+    held = os.open(tmp_path, os.O_RDONLY)  # as the first one does while its files take their places
+    fcntl.flock(held, fcntl.LOCK_EX)
+    thread = threading.Thread(target=second)
+    thread.start()
+    thread.join(0.3)
+    assert thread.is_alive()
+    assert not (tmp_path / "file").exists()
+    os.close(held)
+    thread.join(60)
+    assert (tmp_path / "file").read_text() == "second"
 
 
 @pytest.mark.parametrize("moves", range(6))

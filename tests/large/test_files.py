@@ -87,11 +87,11 @@ def test_tiff_to_tiff(relief, small_blocks, command, tmp_path):
     assert np.std(difference) < 1e-3 * np.std(relief.depth)
 
 
-@pytest.mark.parametrize("missing", ["zarr", "tifffile"])
-def test_what_to_install(missing, monkeypatch, command, tmp_path):
+@pytest.mark.parametrize(("missing", "out"), [("zarr", "o.zarr"), ("tifffile", "o.tif")])
+def test_what_to_install(missing, out, monkeypatch, command, tmp_path):
     tifffile.imwrite(tmp_path / "map.tif", np.zeros((64, 64, 3), np.uint8), tile=(32, 32))
     monkeypatch.setitem(sys.modules, missing, None)
-    done = command(tmp_path / "map.tif", "-o", tmp_path / "o.tif", "--convention", "opengl")
+    done = command(tmp_path / "map.tif", "-o", tmp_path / out, "--convention", "opengl")
     assert done.exit_code == 1
     assert f"needs the package {missing}, which is not installed" in done.output
     assert "extra large" in done.output

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 
 def main() -> None:
     """Run the command ``rayrelief``; heavy parts load only in the verb that needs them."""
@@ -10,6 +12,9 @@ def main() -> None:
 
     with Handled():
         open_closed_streams()
+        logging.getLogger().addHandler(
+            logging.NullHandler()
+        )  # libraries log what errors say better
         from rayrelief.cli.app import app
 
         app()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rayrelief.cli.terminal.console import plain_errors
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries
 
 
 def report(
@@ -20,6 +20,7 @@ def report(
     with plain_errors():
         from rayrelief.viewer.report_page import write_page
 
-        write_page(out, paths)
+        with quiet_libraries():
+            write_page(out, paths)
         size = out.stat().st_size / 1e6
         typer.echo(f"written: {out} ({size:.1f} MB)")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rayrelief.cli.terminal.console import counting, plain_errors, show
+from rayrelief.cli.terminal.console import counting, plain_errors, quiet_libraries, show
 
 
 def video(
@@ -31,7 +31,8 @@ def video(
 
         check_video_suffix(out)
         film = Film(size=size, seconds=seconds, rate=rate, turn=turn, colour=colour)
-        shown = read_finished(path)
+        with quiet_libraries():
+            shown = read_finished(path)
         with counting(f"filming {shown.name}", film.count) as advance:
             write_video(out, shown, film, advance=advance)
         show(f"written: {out}")

@@ -45,8 +45,9 @@ def view(
         from rayrelief.viewer.finished import read_finished
         from rayrelief.viewer.page.server import serve
 
-        results = [read_finished(path) for path in paths or ()]
-        picture = None if photo is None else read_picture(photo)
+        with quiet_libraries():
+            results = [read_finished(path) for path in paths or ()]
+            picture = None if photo is None else read_picture(photo)
         if host not in ("127.0.0.1", "localhost", "::1"):
             say(f"warning: whoever can reach {host} can see the results and upload files")
 

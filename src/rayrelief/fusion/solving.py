@@ -57,8 +57,7 @@ def solve_with_prior(
     """Solve a problem whose depth is known at some pixels, and say how these agree with it."""
     counted, history = numbered_through(callback)
     known = known_values(problem, prior).nodes.size
-    stages = _stages(method, few=known < FEW * problem.graph.size)
-    stages, depth = stages if prior.weight > 0 else (method,), None
+    stages, depth = stages_of(prior, method, known, problem.graph.size), None
     for number, stage in enumerate(stages, start=1):
         own = problem if stage is method else _problem_for(problem, stage)
         run = _Run(own, prior, depth, backend)
@@ -77,14 +76,16 @@ def solve_with_prior(
     return replace(solution, history=tuple(history)), run.fit(solution.x)
 
 
-def _stages(method: Method, few: bool) -> tuple[Method, ...]:
-    """Methods that place the parts, one after the other, and the method itself.
+def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tuple[Method, ...]:
+    """Methods that run with a depth known at some of the pixels; the last is the method itself.
 
     Many known depths place the parts that the method finds. Where there are few, most parts have
     none: they follow others, and which ones Ordered and RayPlane see differently. Each starts from
     what the known depths left of the other's surface.
     """
-    if not few:
+    if prior.weight == 0:
+        return (method,)
+    if known >= FEW * pixels:
         return method, method
     ordered = method if isinstance(method, Ordered) else Ordered()
     if isinstance(method, RayPlane):

@@ -15,9 +15,15 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import atomic_write
-from rayrelief.io.sources import READING_BYTES, check_room, check_signature, choose_name, damaged
+from rayrelief.io.sources import (
+    BROKEN,
+    READING_BYTES,
+    check_room,
+    check_signature,
+    choose_name,
+    damaged,
+)
 
-BROKEN = (RuntimeError, ValueError, TypeError, KeyError, MemoryError, OverflowError)
 _ONE_AT_A_TIME = threading.RLock()  # the standard output is that of all threads
 
 # Channels that belong together, in the order in which they are stacked.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.io.sources import (
+    BROKEN,
     READING_BYTES,
     check_room,
     check_signature,
@@ -37,6 +38,6 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
                 raise ValueError("its values lie in other files")
             check_room(path, chosen.size * (chosen.dtype.itemsize + READING_BYTES))
             array: npt.NDArray[Any] = np.asarray(chosen)
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError) as error:
+    except BROKEN as error:
         raise damaged(path, error) from error
     return array

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from rayrelief.errors import FileError, InputError
 from rayrelief.io import jpeg_segments, png_chunks, tiff_tags
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.sources import (
+    BROKEN,
     FORMATS,
     READING_BYTES,
     as_path,
@@ -52,8 +52,8 @@ def read_image(path: Path) -> npt.NDArray[Any]:
         with silent_opencv():
             # From memory: OpenCV cannot open every path on every platform.
             image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    except cv2.error as error:
-        raise damaged(path, error.err) from error
+    except (cv2.error, *BROKEN) as error:
+        raise damaged(path, getattr(error, "err", error)) from error
     if image is None:
         raise damaged(path, "it cannot be decoded")
     return swap_red_and_blue(image)
@@ -91,7 +91,7 @@ def declared_values(path: Path, data: bytes) -> tuple[int, int]:
     kind = FORMATS[path.suffix.lower()]
     try:
         return DECLARED[kind](data)
-    except (ValueError, struct.error) as error:
+    except BROKEN as error:
         raise damaged(path, error) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,18 +19,13 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError
 from rayrelief.io.sources import (
+    BROKEN,
     READING_BYTES,
     check_room,
     check_signature,
     choose_name,
     damaged,
     read_bytes,
-)
-
-# What SciPy raises, besides its own MatReadError, for bytes that are not as they should be.
-BROKEN = (
-    *(ValueError, TypeError, KeyError, IndexError, OSError, EOFError, MemoryError),
-    *(NotImplementedError, OverflowError, RuntimeError),
 )
 
 # Types of the elements that a file is made of, by the numbers of the MAT-file format, with the
@@ -110,8 +106,10 @@ def _refusing_damage(path: Path) -> Iterator[None]:
     from scipy.io.matlab import MatReadError
 
     try:
-        yield
-    except (MatReadError, zlib.error, struct.error, *BROKEN) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd names: there is but one variable
+            yield
+    except (MatReadError, *BROKEN) as error:
         raise damaged(path, error) from error
 
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
 from rayrelief.errors import FileError
-from rayrelief.io.sources import check_room, read_bytes
+from rayrelief.io.sources import BROKEN, check_room, read_bytes
 from rayrelief.mesh import Mesh
 
 ROOM = 20  # bytes of memory for a byte of the file, at most
-# What trimesh raises for bytes that are no mesh, or the beginning of one.
-BROKEN = (
-    *(ValueError, TypeError, KeyError, IndexError, AttributeError, OSError, EOFError),
-    *(NotImplementedError, OverflowError, ZeroDivisionError, AssertionError, MemoryError),
-    *(RecursionError, NameError, struct.error),  # a GLB without accessors: a name that is unbound
-)
 
 
 def read_triangles(path: Path) -> Mesh:

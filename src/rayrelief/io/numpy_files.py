@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-import tokenize
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +16,7 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError
 from rayrelief.io.sources import (
+    BROKEN,
     READING_BYTES,
     check_room,
     check_signature,
@@ -28,14 +26,6 @@ from rayrelief.io.sources import (
 )
 
 MAGIC = b"\x93NUMPY"
-
-# What np.load and the zip reader below it raise for bytes that are not as they should be.
-# TokenError comes from a damaged header, the next ones from one that describes no array.
-BROKEN = (
-    *(ValueError, EOFError, OSError, MemoryError, tokenize.TokenError),
-    *(SyntaxError, TypeError, KeyError, IndexError, OverflowError, RecursionError),
-    *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
-)
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:

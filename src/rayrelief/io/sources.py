@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from io import BufferedReader
 from pathlib import Path
@@ -14,6 +19,13 @@ from rayrelief.memory import in_words, memory_available
 # Beside what a file stores: a value of the result, and what is computed to get there.
 READING_BYTES = 20  # per value
 SMALL = 1 << 24  # bytes that are there without asking
+# What decoders raise for bytes that are not as they should be. None of them says all that it may
+# raise, and each finds new ways: the kinds of errors, not those that were seen.
+BROKEN = (
+    *(ArithmeticError, AssertionError, AttributeError, BufferError, EOFError, LookupError),
+    *(MemoryError, NameError, OSError, RuntimeError, SyntaxError, TypeError, ValueError),
+    *(lzma.LZMAError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
 NOT_FILES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -96,11 +108,20 @@ def open_file(path: Path) -> BufferedReader:
         raise missing(path, "a file") from error
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise _unreadable(path, error) from error
-    raise FileError(
-        f"{path} is {NOT_FILES.get(kind, 'not a file')}",
-        expected="a regular file",
-        remedy="Write the data to a file first, and give its path",
-    )
+    raise _no_file(path, kind)
+
+
+def is_there(path: Path) -> bool:
+    """Whether a path leads to a file; FileError for a pipe or a device, False for a folder."""
+    try:
+        kind = stat.S_IFMT(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        raise _no_file(path, kind)
+    return kind == stat.S_IFREG
 
 
 def check_room(path: Path, needed: int) -> None:
@@ -115,6 +136,14 @@ def check_room(path: Path, needed: int) -> None:
         f"but {in_words(available)} is available",
         expected="a file whose content fits into memory",
         remedy="Check that this is the right file, crop it or halve its resolution",
+    )
+
+
+def _no_file(path: Path, kind: int) -> FileError:
+    return FileError(
+        f"{path} is {NOT_FILES.get(kind, 'not a file')}",
+        expected="a regular file",
+        remedy="Write the data to a file first, and give its path",
     )
 
 

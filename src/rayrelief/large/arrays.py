@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, to_opencv
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import FileError, InputError, RayreliefError
 from rayrelief.io.masks import above_half
+from rayrelief.io.sources import BROKEN, open_file
 from rayrelief.large.layout import Window, shape_of
-from rayrelief.optional import library
+from rayrelief.large.tiff_files import TiffArray, tifffile_package
+from rayrelief.large.zarr_files import names_in, open_array
 
 ZARR, TIFF = (".zarr",), (".tif", ".tiff")
-NORMALS, MASK = ("normals", "normal_map"), "mask"
+NORMALS, MASK = ("normals", "normal_map"), ("mask",)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class MapFile:
     @classmethod
     def at(cls, path: Path, convention: str | None, mask: Path | None = None) -> MapFile:
         """Look at a map; FileError if it is none, InputError if its axes are not known."""
-        with _normals(path) as array, _mask(path, mask) as own:
+        with _refusing_damage(path), _normals(path) as array, _mask(path, mask) as own:
             return cls._checked(path, convention, mask, array, own)
 
     @classmethod
@@ -85,7 +88,11 @@ class MapFile:
 
     def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
         """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
-        with _normals(self.path) as array, _mask(self.path, self.mask) as own:
+        with (
+            _refusing_damage(self.path),
+            _normals(self.path) as array,
+            _mask(self.path, self.mask) as own,
+        ):
             values = np.asarray(array[window])
             kept = None if own is None else np.asarray(own[window])
         inside: BoolArray = np.ones(shape_of(window), np.bool_)
@@ -100,57 +107,62 @@ class MapFile:
         return to_opencv(vectors, self.convention), inside
 
 
-def zarr_package() -> Any:
-    """Zarr, or an InputError that says how to install it."""
-    return library("zarr", "a map in blocks", "large")
-
-
-def tifffile_package() -> Any:
-    """Reader and writer of tiled TIFF, or an InputError that says how to install it."""
-    return library("tifffile", "a tiled TIFF", "large")
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """Turn what zarr and tifffile raise into an error of the file; their advice is for writers."""
+    try:
+        with warnings.catch_warnings(), np.errstate(invalid="ignore", over="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    except RayreliefError:
+        raise
+    except BROKEN as error:
+        cause = " ".join(f"{type(error).__name__}: {error}".removeprefix("ValueError: ").split())
+        raise FileError(
+            f"{path} is damaged, or of a kind that is not read ({cause})",
+            expected="a zarr array or group, or a tiled TIFF",
+            remedy="Check the path, or write it again",
+        ) from error
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open an array or a group: handles do not travel between processes, paths do."""
-    zarr, store = zarr_package(), None
-    try:
-        if path.suffix.lower() in TIFF:
-            store = tifffile_package().imread(path, aszarr=True)
-        found = zarr.open(path if store is None else store, mode="r")
-    except (OSError, ValueError, TypeError) as error:
-        raise FileError(
-            f"{path} cannot be read: {error}",
-            expected="a zarr array or group, or a tiled TIFF",
-            remedy="Check the path",
-        ) from error
-    try:
-        yield found
-    finally:
-        if store is not None:
-            store.close()
+def _opened(path: Path, names: Sequence[str] = ()) -> Iterator[Any]:
+    """Open an array: the file, or the first of these in a group, None if it has none of them.
+
+    Handles do not travel between processes, paths do.
+    """
+    if path.suffix.lower() in TIFF:
+        package = tifffile_package()
+        try:
+            with open_file(path) as file, package.TiffFile(file) as tiff:
+                yield TiffArray.of(tiff, path)
+        except package.TiffFileError as error:  # of older versions, a kind of its own
+            raise ValueError(str(error)) from error
+        return
+    held = names_in(path)
+    name = "" if held is None else next((name for name in names if name in held), None)
+    yield None if name is None else open_array(path / name)
 
 
 @contextmanager
 def _normals(path: Path) -> Iterator[Any]:
-    with _opened(path) as found:
-        if hasattr(found, "ndim"):
-            yield found
-            return
-        name = next((name for name in NORMALS if name in found), None)
-        if name is None:
+    with _opened(path, NORMALS) as found:
+        if found is None:
             raise FileError(
                 f"{path} is a group without normals",
                 expected=f"an array, or one called {' or '.join(NORMALS)}",
                 remedy="Rename the array, or give its path",
             )
-        yield found[name]
+        yield found
 
 
 @contextmanager
 def _mask(path: Path, mask: Path | None) -> Iterator[Any]:
-    with _opened(path if mask is None else mask) as found:
-        if mask is not None:
+    if mask is not None:
+        with _opened(mask, MASK) as found:
             yield found
-        else:
-            yield found[MASK] if not hasattr(found, "ndim") and MASK in found else None
+    elif path.suffix.lower() in TIFF or names_in(path) is None:
+        yield None
+    else:
+        with _opened(path, MASK) as found:
+            yield found

@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from rayrelief.conventions import SingleArray
-from rayrelief.errors import FileError
-from rayrelief.large.arrays import TIFF, ZARR, tifffile_package, zarr_package
+from rayrelief.errors import FileError, InputError, RayreliefError
+from rayrelief.io.sources import BROKEN
+from rayrelief.large.arrays import TIFF, ZARR
 from rayrelief.large.layout import Window, shape_of
 from rayrelief.large.running import Finished
+from rayrelief.large.tiff_files import tifffile_package
+from rayrelief.large.zarr_files import read_head, zarr_package
+from rayrelief.memory import in_words
 
 CHUNK, TILE = 512, 256  # pixels along a side
+KEPT = 50  # bytes per pixel: equations, surfaces and parts of all blocks, and the depth
 AT_A_TIME = 4  # chunks along a side of what is written together
 SMALLEST = 512  # pixels along the longer side of the last level, at most
 NAME = "rayrelief"  # attribute that tells our own from what must not be replaced
@@ -30,11 +35,24 @@ def check_place(path: Path) -> None:
             expected="a path that ends in .zarr or .tif",
             remedy="Give such a path with -o",
         )
+    (tifffile_package if path.suffix.lower() in TIFF else zarr_package)()  # or says how to get it
     if path.is_dir() and not _is_ours(path):
         raise FileError(
             f"{path} is there already, and was not written by rayrelief",
             expected="a path that can be created or replaced",
             remedy="Choose another -o, or remove it",
+        )
+
+
+def check_disk(folder: Path, height: int, width: int) -> None:
+    """Raise InputError if there is no place for what is kept of a map while it is integrated."""
+    needed, free = KEPT * height * width, shutil.disk_usage(folder).free
+    if needed > free:
+        raise InputError(
+            f"a map of {width}x{height} pixels needs about {in_words(needed)} in {folder}, "
+            f"where {in_words(free)} is free",
+            expected="a disk that holds what is computed",
+            remedy="Check the size of the map, or write to another disk",
         )
 
 
@@ -53,8 +71,8 @@ def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
 
 def _is_ours(path: Path) -> bool:
     try:
-        return NAME in zarr_package().open_group(path, mode="r").attrs
-    except (OSError, ValueError, TypeError):
+        return NAME in (read_head(path) or {})["attributes"]
+    except (RayreliefError, *BROKEN):
         return False
 
 

@@ -50,6 +50,7 @@ class Layers:
     error: Map | None = None
 
     @classmethod
+    @np.errstate(over="ignore")  # jumps may be beyond single precision
     def of(cls, result: Integration, truth: FloatArray | None = None) -> Layers:
         """Layers of a result, in types that are large enough to be looked at."""
         from rayrelief.viewer.colours import error_of

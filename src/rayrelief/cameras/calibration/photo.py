@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import FileError
 from rayrelief.io import jpeg_segments
-from rayrelief.io.sources import check_signature, damaged, read_bytes
+from rayrelief.io.sources import BROKEN, check_signature, damaged, read_bytes
 from rayrelief.optional import library
 
 FORMAT = "EXIF of a photo"
@@ -21,11 +20,6 @@ FILM_DIAGONAL = math.hypot(36.0, 24.0)  # mm
 DETAILS = 0x8769  # where a photo keeps the following tags
 FOCAL_LENGTH, ON_FILM = 0x920A, 0xA405  # mm
 RESOLUTION, RESOLUTION_UNIT = 0xA20E, 0xA210  # of the sensor, in pixels per unit
-# What Pillow raises for a directory that is not as it should be.
-BROKEN = (
-    *(OSError, ValueError, SyntaxError, TypeError, KeyError, IndexError, AttributeError),
-    *(struct.error, ZeroDivisionError, OverflowError, MemoryError, RecursionError),
-)
 MILLIMETRES = {2: 25.4, 3: 10.0, 4: 1.0}  # in an inch, a centimetre
 
 

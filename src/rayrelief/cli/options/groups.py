@@ -11,9 +11,18 @@ from typing import Any, Self
 import typer
 from typer.core import TyperCommand
 
+from rayrelief.errors import printable
+
 
 class Verb(TyperCommand):
     """A verb whose help lists its options in sections."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Options from the arguments; a null character, which no path can have, is refused here."""
+        for argument in args:
+            if "\0" in argument:
+                raise typer.BadParameter(f"{printable(argument)}: a null character")
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each panel, in the order of their first options."""

@@ -119,6 +119,7 @@ class MeshOptions(OptionGroup):
 
     def check(self, scene: Scene) -> None:
         """Raise InputError before a run rather than after it, if a mesh cannot be had."""
+        from rayrelief.cli.terminal.console import quiet_libraries
         from rayrelief.io.images import read_picture
         from rayrelief.mesh.simplification import library_of_faces
 
@@ -127,7 +128,8 @@ class MeshOptions(OptionGroup):
         if self.colour == "error" and scene.depth is None:
             raise _no_truth()
         if self.photo is not None:
-            read_picture(self.photo)
+            with quiet_libraries():
+                read_picture(self.photo)
 
     def mesh_of(self, result: Integration, truth: FloatArray | None) -> Mesh:
         """Mesh of a result as these options want it."""

@@ -153,6 +153,7 @@ class SurfaceOptions(OptionGroup):
         return [self.height_file]
 
     def _prior(self, scene: Scene) -> DepthPrior | None:
+        from rayrelief.cli.terminal.console import quiet_libraries
         from rayrelief.io.depth import read_depth
         from rayrelief.prior import DepthPrior
 
@@ -161,7 +162,8 @@ class SurfaceOptions(OptionGroup):
         known = DepthPrior.at(points, height, width) if points else None  # type: ignore[arg-type]
         if self.depth_prior is None:
             return known
-        depth, kind = read_depth(self.depth_prior)
+        with quiet_libraries():
+            depth, kind = read_depth(self.depth_prior)
         residual: Any = None if self.depth_sigma is None else "linear"
         return DepthPrior(depth, sigma=self.depth_sigma, residual=residual, kind=kind)
 

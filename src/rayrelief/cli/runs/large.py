@@ -21,7 +21,7 @@ from rayrelief.cli.options.shared import Input
 from rayrelief.cli.runs.inputs import check_not_replaced
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import to_json
-from rayrelief.cli.terminal.console import has_bar, say, show, tell
+from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
@@ -29,7 +29,7 @@ from rayrelief.io.atomic import write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
 from rayrelief.large.planning import side_for
-from rayrelief.large.results import check_place, write_depth
+from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import Finished, integrate_blocks
 from rayrelief.large.tiles import write_tiles
 from rayrelief.memory import in_words, memory_available
@@ -78,10 +78,12 @@ def integrate_large(
     check_not_replaced([path], [out])
     check_place(out)
     mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
-    found = MapFile.at(path, source.convention, mask)
-    camera, notes = find_camera(
-        None, source.camera_text, *found.shape, source.which, source.k_order.value
-    )
+    with quiet_libraries():
+        found = MapFile.at(path, source.convention, mask)
+        camera, notes = find_camera(
+            None, source.camera_text, *found.shape, source.which, source.k_order.value
+        )
+    check_disk(out.parent, *found.shape)
     for note in notes:
         say(f"note: {note}")
     if camera.wraps(found.shape[1]):

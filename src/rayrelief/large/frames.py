@@ -1,0 +1,53 @@
+"""Compressed pieces of an image: their size, before all of it comes into memory."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+PIECE = 1 << 16  # bytes that are decompressed at a time
+ZSTD = b"\x28\xb5\x2f\xfd"
+SLACK = 1 << 10  # bytes beyond those of the pixels that do no harm
+COMPRESSORS = ("blosc", "gzip", "lz4", "zlib", "zstd")
+
+
+def check_frame(compressor: str, data: bytes, largest: int) -> None:
+    """Raise ValueError for a piece that is more than ``largest`` bytes when it is decompressed."""
+    try:
+        if compressor in ("gzip", "zlib"):
+            size = _inflated(data, largest)
+        elif compressor == "blosc":
+            (size,) = struct.unpack_from("<I", data, 4)
+        elif compressor == "lz4":
+            (size,) = struct.unpack_from("<I", data)
+        else:
+            size = _zstd_size(data)
+    except (struct.error, IndexError, zlib.error) as error:
+        raise ValueError(f"a damaged piece of {len(data):,} bytes ({error})") from error
+    if size > largest + SLACK:
+        raise ValueError(f"a piece that holds more than the {largest:,} bytes of its pixels")
+
+
+def _inflated(data: bytes, largest: int) -> int:
+    """Bytes of a stream, or of several in a row; counted no further than needed."""
+    size, left = 0, data
+    while left and size <= largest + SLACK:
+        stream = zlib.decompressobj(wbits=47)  # with the head of gzip, or of zlib
+        while not stream.eof and left and size <= largest + SLACK:
+            size += len(stream.decompress(left, PIECE))
+            left = stream.unconsumed_tail
+        left = stream.unused_data
+    return size
+
+
+def _zstd_size(data: bytes) -> int:
+    """What the head of the first frame says."""
+    if not data.startswith(ZSTD):
+        raise ValueError("a piece that is not compressed as the map says")
+    flags = data[4]
+    size_code, is_single = flags >> 6, bool(flags & 0x20)
+    if not size_code and not is_single:
+        raise ValueError("a piece that does not say its size")
+    start = 5 + (not is_single) + (0, 1, 2, 4)[flags & 3]
+    (size,) = struct.unpack_from("<" + "BHIQ"[size_code], data, start)
+    return int(size) + (256 if size_code == 1 else 0)

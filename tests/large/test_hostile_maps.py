@@ -1,0 +1,200 @@
+"""Maps in zarr and TIFF that others made: read as they are, or refused in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rayrelief.errors import FileError, InputError
+from rayrelief.io import sources
+from rayrelief.large.arrays import MapFile
+from rayrelief.large.frames import check_frame
+from rayrelief.large.results import check_disk, check_place
+
+numcodecs = pytest.importorskip("numcodecs")
+tifffile = pytest.importorskip("tifffile")
+zarr = pytest.importorskip("zarr")
+
+HEIGHT, WIDTH = 37, 50
+WINDOWS = [
+    np.s_[0:HEIGHT, 0:WIDTH],
+    np.s_[16:32, 16:32],
+    np.s_[15:33, 31:50],
+    np.s_[36:37, 49:50],
+]
+
+
+@pytest.fixture
+def values():
+    return np.random.default_rng(0).normal(size=(HEIGHT, WIDTH, 3)).astype(np.float32)
+
+
+def write(path, values, **options):
+    """Array in chunks of 16 pixels a side."""
+    usual = {"chunks": (16, 16, 3), "overwrite": True} | options
+    zarr.create_array(path, shape=values.shape, dtype=values.dtype, **usual)[:] = values
+
+
+def edit(path, name, **changes):
+    """Change what describes an array."""
+    head = json.loads((path / name).read_text())
+    (path / name).write_text(json.dumps(head | changes))
+
+
+# What is there is read
+
+
+@pytest.mark.parametrize("compressor", ["zstd", "gzip", "blosc", "lz4", "zlib", None])
+def test_windows_of_zarr(tmp_path, values, compressor):
+    codec = {"compressors": numcodecs.get_codec({"id": compressor}) if compressor else None}
+    write(tmp_path / "m.zarr", values, zarr_format=2, **codec)
+    for window in WINDOWS:
+        normals, mask = MapFile.at(tmp_path / "m.zarr", "opencv").read(window)
+        np.testing.assert_array_equal(normals, values[window])
+        assert mask.all()
+
+
+def test_windows_of_shards(tmp_path, values):
+    write(tmp_path / "m.zarr", values, shards=(32, 32, 3))
+    for window in WINDOWS:
+        normals, _ = MapFile.at(tmp_path / "m.zarr", "opencv").read(window)
+        np.testing.assert_array_equal(normals, values[window])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tile": (16, 16)},
+        {"tile": (32, 16), "compression": "zlib"},
+        {"tile": (16, 16), "byteorder": ">", "bigtiff": True},
+        {"rowsperstrip": 5},
+        {"rowsperstrip": 7, "compression": "zlib"},
+        {},
+    ],
+)
+def test_windows_of_tiff(tmp_path, values, options):
+    tifffile.imwrite(tmp_path / "m.tif", values, photometric="rgb", **options)
+    for window in WINDOWS:
+        normals, _ = MapFile.at(tmp_path / "m.tif", "opencv").read(window)
+        np.testing.assert_array_equal(normals, values[window])
+
+
+def test_a_mask_beside_a_map(tmp_path, values):
+    tifffile.imwrite(tmp_path / "m.tif", values, photometric="rgb", tile=(16, 16))
+    mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+    mask[3:20, 5:40] = 255
+    tifffile.imwrite(tmp_path / "mask.tif", mask, tile=(16, 16))
+    found = MapFile.at(tmp_path / "m.tif", "opencv", tmp_path / "mask.tif")
+    np.testing.assert_array_equal(found.read(np.s_[0:30, 0:50])[1], mask[:30] > 0)
+
+
+# What would harm is refused
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_codecs_that_may_run_code_are_refused_unread(tmp_path, values, version):
+    class Code:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "ran",)
+
+    path = tmp_path / "m.zarr"
+    write(path, values, zarr_format=version, chunks=(HEIGHT, WIDTH, 3))
+    chunk = path / ("0.0.0" if version == 2 else "c/0/0/0")
+    chunk.write_bytes(pickle.dumps(Code()))
+    if version == 2:
+        edit(path, ".zarray", compressor={"id": "pickle"})
+    else:
+        edit(path, "zarr.json", codecs=[{"name": "bytes"}, {"name": "numcodecs.pickle"}])
+    with pytest.raises(FileError, match=r"codecs .*pickle"):
+        MapFile.at(path, "opencv")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("name", ["zarr.json", "c/0/0/0", ""])
+def test_pipes_in_a_map_are_refused(tmp_path, values, name):
+    path = tmp_path / "m.zarr"
+    if name:
+        write(path, values)
+        (path / name).unlink()
+    os.mkfifo(path / name)
+    with pytest.raises(FileError, match="named pipe" if name else "not a folder"):
+        MapFile.at(path, "opencv").read(np.s_[0:16, 0:16])
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".tif"])
+def test_what_is_no_map_is_refused(tmp_path, suffix):
+    (tmp_path / f"m{suffix}").write_bytes(b"x" * 100)
+    with pytest.raises(FileError, match="damaged, or of a kind"):
+        MapFile.at(tmp_path / f"m{suffix}", "opencv")
+
+
+@pytest.mark.parametrize("compressor", ["zstd", "gzip", "blosc", "lz4", "zlib"])
+def test_pieces_hold_no_more_than_their_pixels(compressor):
+    data = numcodecs.get_codec({"id": compressor}).encode(np.zeros(100_000, np.uint8))
+    check_frame(compressor, bytes(data), 100_000)
+    with pytest.raises(ValueError, match="more than the 90,000 bytes"):
+        check_frame(compressor, bytes(data), 90_000)
+    with pytest.raises(ValueError, match="piece"):
+        check_frame(compressor, b"\x78\x9c\xff", 90_000)
+
+
+def test_several_streams_count_together():
+    twice = zlib.compress(bytes(60_000)) * 2
+    with pytest.raises(ValueError, match="more than"):
+        check_frame("gzip", twice, 100_000)
+
+
+@pytest.mark.parametrize("shards", [None, (128, 128, 3)])
+def test_chunks_that_are_larger_than_they_declare_are_refused(tmp_path, shards):
+    path = tmp_path / "m.zarr"
+    write(path, np.ones((128, 128, 3), np.float32), chunks=(64, 64, 3), shards=shards)
+    head = (path / "zarr.json").read_text()  # which then tells of half the pixels of a chunk
+    half = head.replace(" 64", " 32")
+    (path / "zarr.json").write_text(half.replace(" 128", " 64") if shards else half)
+    window = np.s_[0:64, 0:64] if shards else np.s_[0:32, 0:32]
+    with pytest.raises(FileError, match="more than the"):
+        MapFile.at(path, "opencv").read(window)
+
+
+def test_tiles_that_are_larger_than_they_declare_are_refused(tmp_path, values):
+    path = tmp_path / "m.tif"
+    tifffile.imwrite(path, values, photometric="rgb", tile=(16, 16), compression="zlib")
+    with tifffile.TiffFile(path) as file:
+        offset, length = (
+            getattr(file.pages.first, n)[0] for n in ("dataoffsets", "databytecounts")
+        )
+    data = bytearray(path.read_bytes())
+    bomb = zlib.compress(bytes(1_000_000))
+    data[offset : offset + length] = bomb.ljust(length, b"\0")
+    path.write_bytes(data)
+    with pytest.raises(FileError, match="more than the 3,072 bytes"):
+        MapFile.at(path, "opencv").read(np.s_[0:16, 0:16])
+
+
+def test_chunks_larger_than_the_memory_are_refused(tmp_path, values, monkeypatch):
+    write(tmp_path / "m.zarr", values)
+    size = [1_000_000_000, 1_000_000_000, 3]
+    grid = {"name": "regular", "configuration": {"chunk_shape": size}}
+    edit(tmp_path / "m.zarr", "zarr.json", shape=size, chunk_grid=grid)
+    monkeypatch.setattr(sources, "memory_available", lambda: 10**9)
+    with pytest.raises(FileError, match="of memory to be read"):
+        MapFile.at(tmp_path / "m.zarr", "opencv")
+
+
+def test_maps_that_no_disk_holds_are_refused(tmp_path):
+    with pytest.raises(InputError, match="is free"):
+        check_disk(tmp_path, 10**9, 10**9)
+
+
+def test_what_is_damaged_in_the_place_of_a_result_is_not_ours(tmp_path):
+    (tmp_path / "out.zarr").mkdir()
+    (tmp_path / "out.zarr" / "zarr.json").write_text("[" * 2000)
+    with pytest.raises(FileError, match="not written by rayrelief"):
+        check_place(tmp_path / "out.zarr")
