@@ -50,7 +50,7 @@ SCALARS = np.dtype(
 LEVEL = np.dtype(
     [
         *_pointers("count tile_start tile_count block_start tile_of column value length"),
-        *_pointers("inverse strongest mass strong own rank aggregate to share"),
+        *_pointers("inverse strongest mass strong own anchor rank aggregate to share"),
         *_pointers("from from_length from_share b d x r e"),
         *_numbers("i4", "room rows columns width from_width pad"),
     ],
@@ -58,15 +58,17 @@ LEVEL = np.dtype(
 )
 GRID = np.dtype(
     [
-        *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*3"),
+        *_pointers("offset*8 gamma*8 gamma_weight*8 half_width*4 sigma*4 lead*4"),
+        *_pointers("anchor anchor_value x d r*2 p*2 q z residual c*4 kept*3"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
         *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
         *_pointers("component part bins depth median"),
         ("pinhole", "f8", 4),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
-        *_numbers("i4", "stride parts direction_parts tiles spread segments jumps"),
+        *_numbers("i4", "stride parts direction_parts tiles spread segments jumps redescends"),
         *_numbers("i4", "source_width source_x source_y"),
-        *_numbers("f4", "k slope threshold strength damping first turn*2 step*2"),
+        *_numbers("f4", "k slope threshold corner narrow cheapest ridge sure"),
+        *_numbers("f4", "strength damping first turn*2 step*2"),
         ("level", LEVEL, LEVELS),
     ],
     align=True,
@@ -126,9 +128,9 @@ class LevelSize:
         }
 
 
-_NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "b", "d", "x", "r", "e"]
+_NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
-_PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual", "right", "below"]
+_PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
 
 
 def level_sizes(height: int, width: int) -> list[LevelSize]:
@@ -154,12 +156,14 @@ class Workspace:
     machine: Machine
     height: int
     width: int
+    directions: int = 4
     grid: Struct = field(init=False)
     sizes: list[LevelSize] = field(init=False)
     arrays: dict[str, Array] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        needed, room = memory_of(self.height, self.width), self.machine.room()
+        needed = memory_of(self.height, self.width, self.directions)
+        room = self.machine.room()
         require(
             needed <= room,
             f"a map of {self.width}x{self.height} pixels needs about {in_words(needed)} of the "
@@ -175,9 +179,9 @@ class Workspace:
         self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES)
         pixels = self.pixels
         self.place("x", pixels, np.float64)
-        for name in _PIXEL_FLOATS:
+        for name in (*_PIXEL_FLOATS, *(f"c{pair}" for pair in range(self.directions // 2))):
             self.place(name, pixels, np.float32)
-        self.place("shares", pixels, np.uint32)
+        self.place("shares", pixels, np.uint32 if self.directions == 4 else np.uint64)
         self.place("label", pixels, np.uint8)
         self.place("irregular", self.sizes[0].tiles, np.int32)
         self.place("dense", DENSE * DENSE, np.float32)
@@ -222,10 +226,11 @@ class Workspace:
         return found
 
 
-def memory_of(height: int, width: int) -> int:
+def memory_of(height: int, width: int, directions: int = 4) -> int:
     """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
-    surface, equations, components, depth = 8 + 5 + 3 * 4, 8 * 4, 4, 8
-    pixel = surface + equations + components + depth + 4 * len(_PIXEL_FLOATS)
+    surface, label, kept, components, depth = 8, 1, 3 * 4, 4, 8
+    edges = (2 * 4 + 4 // 2 + 1) * directions  # equations, conductances, shares
+    pixel = surface + label + kept + components + depth + edges + 4 * len(_PIXEL_FLOATS)
     return height * width * pixel + sum(map(_level_memory, level_sizes(height, width)))
 
 

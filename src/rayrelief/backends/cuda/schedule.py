@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rayrelief.backends.cuda.layout import LevelSize, Workspace
 from rayrelief.backends.cuda.machine import Queue
 
-WEIGHED = 32, 16  # pixels of a block of the kernel ``weigh``
+WEIGHED = 32, 64  # pixels of a block of the kernel ``weigh``, times directions
 SCANNED = 1024  # tiles that a block numbers where there are more than MOST_SCANNED
 MOST_SCANNED = 16384
 MOST_BLOCKS = 2112  # of kernels whose threads go on until all is done
@@ -25,6 +25,8 @@ class Schedule:
 
     queue: Queue
     tile: tuple[int, int]
+    directions: int
+    anchored: bool
     height: int
     width: int
     sizes: list[LevelSize]
@@ -37,7 +39,8 @@ class Schedule:
         grid = work.grid
         tile = defined["TILE_X"], defined["TILE_Y"]
         depths = int(grid["tail"][0]), int(grid["small_set_up"][0])
-        schedule = cls(queue, tile, work.height, work.width, work.sizes, *depths)
+        kind = defined["DIRECTIONS"], bool(defined["ANCHORED"])
+        schedule = cls(queue, tile, *kind, work.height, work.width, work.sizes, *depths)
         work.sum_up(max(schedule.tiles, schedule.weighed, schedule.spread))
         grid["tiles"], grid["spread"] = schedule.tiles, schedule.spread
         grid["parts"] = 1 if schedule.collects else schedule.tiles
@@ -65,7 +68,7 @@ class Schedule:
     @property
     def weighed(self) -> int:
         """Blocks of ``weigh``."""
-        return -(-self.width // WEIGHED[0]) * -(-self.height // WEIGHED[1])
+        return -(-self.width // WEIGHED[0]) * -(-self.height // (WEIGHED[1] // self.directions))
 
     @property
     def spread(self) -> int:
@@ -98,9 +101,9 @@ class Schedule:
             self.queue.launch("median_count", self.spread, 256, byte)
             self.queue.launch("median_pick", 1, 512, byte, place)
 
-    def weigh(self) -> None:
-        """Law at x to conductances, residual, energy."""
-        self.queue.launch("weigh", self.weighed, 256)
+    def weigh(self, kernel: str = "weigh") -> None:
+        """Law at x, which a kernel knows, to conductances, residual, energy."""
+        self.queue.launch(kernel, self.weighed, 256)
         self.queue.launch("begin", 1, 512, self.weighed)
 
     def set_up(self) -> None:
@@ -163,10 +166,10 @@ class Schedule:
             self.queue.launch("collect", 1, 1024, slot, slots)
 
     def step(self, components: int, segments: int) -> None:
-        """Correction to the new surface; each of several components keeps its mean."""
+        """Correction to the new surface; components keep their means, or balance their anchors."""
         launch = self.queue.launch
         launch("correct", self.spread, 256)
-        if components > 1:
+        if components > 1 or self.anchored:
             launch("sum_segments", min(segments, MOST_BLOCKS), 256)
             launch("mean_components", _blocks(components, 256), 256)
             launch("step_components", min(segments, MOST_BLOCKS), 256)
