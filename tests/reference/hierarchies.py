@@ -15,13 +15,14 @@ INDEX = 0x3FFFFFFF
 
 def matrices(running: GridComputation) -> list[np.ndarray]:
     """Matrices of all levels, from the pixels down to the last one."""
-    return [pixel_matrix(running), *(level_matrix(running, l) for l in range(1, last(running) + 1))]
+    coarse = (level_matrix(running, level) for level in range(1, last(running) + 1))
+    return [pixel_matrix(running), *coarse]
 
 
 def interpolations(running: GridComputation) -> list[np.ndarray]:
     """What each level interpolates from the one below it."""
-    between = range(1, last(running))
-    return [pixel_interpolation(running), *(level_interpolation(running, l) for l in between)]
+    coarse = (level_interpolation(running, level) for level in range(1, last(running)))
+    return [pixel_interpolation(running), *coarse]
 
 
 def last(running: GridComputation) -> int:

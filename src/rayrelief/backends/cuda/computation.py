@@ -176,7 +176,7 @@ class GridComputation:
         return found
 
     def _be_at(self, x: Surface) -> None:
-        """Make x the surface on the machine: it is, it is that before the last step, or it is new."""
+        """Make x the surface on the machine: it is, it was before the last step, or it is new."""
         if x is self._current:
             return
         if x is self._previous and self._before is None:

@@ -128,7 +128,7 @@ class NodeImages:
             self._constant = np.where(self.anchored, self._means(anchors.values), 0.0)
 
     def image(self, x: FloatArray) -> FloatArray:
-        """x (N,) without the mean of each component, as its anchors weigh it: (H * W,), 0 outside."""
+        """x (N,) without each component's mean, as its anchors weigh it: (H * W,), 0 outside."""
         image: FloatArray = self.graph.scatter(x - self._spread(self._means(x)), fill=0.0)
         return image.ravel()
 
