@@ -17,9 +17,19 @@ from benchmarks.report import Check, Row, Table, UnavailableError, columns, prog
 from benchmarks.speed.spheres import relative_error, spheres
 from rayrelief.backends.cuda.device import is_available
 from rayrelief.gpu import BatchIntegrator, Integrator
+from rayrelief.synthetic.crowd import crowd
 
 REPEATS, WARM_UP = 7, 2
-SIDES = (1024, 2048, 4096, 8192)
+SIDES, CROWD_SIDES = (1024, 2048, 4096, 8192), (1024, 2048, 4096)
+MOST_SECONDS = {
+    "RayPlane, spheres, 8192x8192": 2.3,
+    "Smooth, spheres, 8192x8192": 0.4,
+    "RayPlane, crowd, 4096x4096": 0.7,
+}
+# Bytes per pixel that have to be moved: equations, surface, conductances and hierarchy; and arrays
+# of the cycle.
+PER_ITERATION, PER_CYCLE = 127, 114
+RUNS = 500
 BATCH, FRAMES = 64, 100
 FRAME_ITERATIONS = 2
 TURN = 0.5  # degrees by which a video turns normals
@@ -39,9 +49,11 @@ def tables(objects: Sequence[str]) -> Iterator[Table]:
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     maps = read_maps(objects)
     yield nine_maps(maps, name)
-    yield large(name)
     yield batch(maps[0], name)
     yield video(maps[0], name)
+    yield pool(maps[0], name)
+    yield large(name)
+    yield ordered(maps, name)
 
 
 def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
@@ -77,44 +89,130 @@ def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
     )
 
 
-def large(card: str) -> Table:
-    """Overlapping spheres, from one megapixel on."""
-    import cupy
-
+def ordered(maps: Sequence[rayrelief.Scene], card: str) -> Table:
+    """Ordered, whose equations and parts are set up on the CPU, with the GPU and without."""
     rows: list[Row] = []
-    checks = []
-    limits = {("RayPlane", 8192): 2.3, ("Smooth", 8192): 0.4}
-    for side in SIDES:
-        for method in (rayrelief.RayPlane(), rayrelief.Smooth()):
-            name = type(method).__name__
-            progress(f"gpu: {name} on {side}x{side} pixels")
-            scene = spheres(side, side)
-            pool = cupy.get_default_memory_pool()
-            pool.free_all_blocks()
-            before = pool.total_bytes()
-            run = Integrator(scene.camera, side, side, method)
-            found, seconds, spread, _ = _timed(partial(run, scene.normals), repeats=4)
-            room = (pool.total_bytes() - before) / side**2
-            most = max(each.inner_iterations for each in found.history)
-            cycles = sum(each.inner_iterations for each in found.history)
-            error = 100 * relative_error(found.depth, scene.depth)
-            counts = len(found.history), cycles, room
-            rows.append((name, f"{side}x{side}", seconds, spread, *counts, error))
-            if (name, side) in limits:
-                limit = limits[name, side]
-                checks.append(Check(f"{name}, {side}x{side}: seconds", seconds, at_most=limit))
-                checks.append(Check(f"{name}, {side}x{side}: most cycles", most, at_most=20))
-                checks.append(Check(f"{name}, {side}x{side}: bytes per pixel", room, at_most=190))
-            del run, found, scene
+    for scene in maps:
+        progress(f"gpu: Ordered on {scene.name}")
+        measured = []
+        for device in ("cuda", "cpu"):
+            run = partial(
+                rayrelief.integrate,
+                scene.normals,
+                scene.camera,
+                mask=scene.mask,
+                method=rayrelief.Ordered(),
+                device=device,
+                on_failure="return",
+            )
+            found, seconds, spread, _ = _timed(run, repeats=2 * WARM_UP)
+            own = sum(each.seconds for each in found.history)
+            measured += [1e3 * seconds, 1e3 * spread, 1e3 * own, _made(found.depth, scene)]
+        rows.append((scene.name, *measured))
     return Table(
-        f"Overlapping spheres on {card}",
+        f"Maps of DiLiGenT with {card} and without, Ordered()",
         columns(
-            "method | pixels | seconds:.3f | spread:.3f | iterations:.0f | cycles:.0f "
-            "| bytes per pixel:.0f | RE, %:.3f"
+            "map | GPU, ms:.0f | spread:.0f | of it iterations:.0f | MADE, mm:.3f "
+            "| CPU, ms:.0f | spread:.0f | of it iterations:.0f | MADE, mm:.3f"
         ),
         tuple(rows),
-        (INCLUDED, "Bytes per pixel as allocated at the end of a run, without the normals."),
+        ("From arrays of numpy to a result in them: assembly, moves of parts and jumps included.",),
+    )
+
+
+def large(card: str) -> Table:
+    """Overlapping spheres, and crowds, from one megapixel on."""
+    rows: list[Row] = []
+    checks = []
+    copied = _copy_bandwidth()
+    for make, sides, methods in (
+        (spheres, SIDES, (rayrelief.RayPlane(), rayrelief.Smooth())),
+        (crowd, CROWD_SIDES, (rayrelief.RayPlane(),)),
+    ):
+        for side in sides:
+            progress(f"gpu: rendering {make.__name__}, {side}x{side} pixels")
+            scene = make(side, side)
+            for method in methods:
+                what = f"{type(method).__name__}, {make.__name__}, {side}x{side}"
+                progress(f"gpu: {what}")
+                row, found = _large_run(scene, method, side)
+                rows.append((make.__name__, *row))
+                if what in MOST_SECONDS:
+                    limit = MOST_SECONDS[what]
+                    checks.append(Check(f"{what}: seconds", found["seconds"], at_most=limit))
+                    checks.append(Check(f"{what}: most cycles", found["most"], at_most=20))
+                checks.append(Check(f"{what}: bytes per pixel", found["room"], at_most=190))
+            del scene
+    return Table(
+        f"Large maps on {card}, which copies {copied:,.0f} GB/s",
+        columns(
+            "scene | method | pixels | seconds:.3f | spread:.3f | iterations:.0f | cycles:.0f "
+            "| bytes per pixel:.0f | GB/s:,.0f | RE, %:.3f"
+        ),
+        tuple(rows),
+        (
+            INCLUDED,
+            "Bytes per pixel as allocated at the end of a run, without the normals.",
+            f"GB/s are those that have to be moved: {PER_ITERATION} bytes per pixel in an "
+            f"iteration, {PER_CYCLE} in a cycle. A copy counts what it reads and what it writes.",
+        ),
         tuple(checks),
+    )
+
+
+def _large_run(scene: Any, method: Any, side: int) -> tuple[Row, dict[str, float]]:
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    normals = cupy.asarray(scene.normals, dtype=np.float32)
+    truth_there = cupy.asarray(scene.depth)
+    pool.free_all_blocks()
+    before = pool.total_bytes()
+    run = Integrator(scene.camera, side, side, method)
+    found, seconds, spread, _ = _timed(partial(run, normals), repeats=2 * WARM_UP)
+    room = (pool.total_bytes() - before) / side**2
+    counts = [each.inner_iterations for each in found.history]
+    moved = side**2 * (len(counts) * PER_ITERATION + sum(counts) * PER_CYCLE)
+    error = 100 * relative_error(found.depth, truth_there)
+    row = type(method).__name__, f"{side}x{side}", seconds, spread, len(counts), sum(counts)
+    numbers = {"seconds": seconds, "most": float(max(counts)), "room": room}
+    return (*row, room, moved / seconds / 1e9, error), numbers
+
+
+def _copy_bandwidth() -> float:
+    """GB/s of a large copy inside the GPU, read and written."""
+    import cupy
+
+    source = cupy.ones(1 << 28, dtype=np.float32)
+    target = cupy.empty_like(source)
+    _, seconds, _, _ = _timed(lambda: cupy.copyto(target, source))
+    return 2 * source.nbytes / seconds / 1e9
+
+
+def pool(scene: rayrelief.Scene, card: str) -> Table:
+    """Memory that many runs leave behind."""
+    import cupy
+
+    progress("gpu: many runs")
+    normals, mask = _on_gpu(scene)
+    sizes = []
+    for number in range(RUNS):
+        Integrator(scene.camera, *scene.mask.shape)(normals, mask=mask)
+        if number in (9, RUNS - 1):
+            free, _ = cupy.cuda.runtime.memGetInfo()
+            sizes += [cupy.get_default_memory_pool().total_bytes() / 1e6, free / 1e6]
+    return Table(
+        f"{RUNS} integrators, one after the other, on {card}",
+        columns(
+            "map | pool after 10, MB:.0f | free after 10, MB:.0f "
+            f"| pool after {RUNS}, MB:.0f | free after {RUNS}, MB:.0f"
+        ),
+        ((scene.name, *sizes),),
+        (),
+        (
+            Check("growth of the pool, MB", sizes[2] - sizes[0], at_most=0),
+            Check("memory of the GPU that is gone, MB", sizes[1] - sizes[3], at_most=64),
+        ),
     )
 
 

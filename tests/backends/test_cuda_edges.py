@@ -125,6 +125,7 @@ def test_runs_with_anchors_end_where_those_of_the_cpu_do(power):
         )
         for backend in (CPU(1), Kernels())
     )
+    assert cpu.anchored is not None
     np.testing.assert_array_equal(gpu.anchored, cpu.anchored)
     of_node = equations.graph.component_of_node
     held = cpu.anchored[of_node]

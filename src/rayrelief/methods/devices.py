@@ -45,5 +45,6 @@ def backend_for(
 
 def runs_on_gpu(method: Method) -> bool:
     """Whether the GPU knows the law and the solver of a method."""
-    known = isinstance(method, RayPlane | BiNI | Smooth | Ordered)
-    return known and isinstance(method.solver, Multigrid)
+    if not isinstance(method, RayPlane | BiNI | Smooth | Ordered):
+        return False
+    return isinstance(method.solver, Multigrid)
