@@ -196,6 +196,7 @@ def pool(scene: rayrelief.Scene, card: str) -> Table:
     progress("gpu: many runs")
     normals, mask = _on_gpu(scene)
     sizes = []
+    cupy.get_default_memory_pool().free_all_blocks()
     for number in range(RUNS):
         Integrator(scene.camera, *scene.mask.shape)(normals, mask=mask)
         if number in (9, RUNS - 1):
@@ -301,7 +302,7 @@ def _timed(run: Callable[[], Any], repeats: int = REPEATS) -> tuple[Any, float, 
         seconds.append(time.perf_counter() - began)
         depth = getattr(found, "depth", None)
         if depth is not None and depth.size < 1 << 20:
-            depths.append(depth.get().tobytes())
+            depths.append(cupy.asnumpy(depth).tobytes())
     timed = seconds[WARM_UP:]
     return found, statistics.median(timed), max(timed) - min(timed), len(set(depths)) == 1
 

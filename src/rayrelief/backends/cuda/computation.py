@@ -33,13 +33,19 @@ FIRST_CYCLES, MORE_CYCLES = 10, 2
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """A surface on the machine: the last one, or the one before the last step."""
+    """A surface on the machine: the last one, or the one before the last step.
 
-    values: Callable[[Iterate], FloatArray]
+    It does not keep its computation, whose memory is free as soon as nobody else does.
+    """
+
+    owner: weakref.ref[GridComputation]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         """Copy its values at the nodes (N,) from the machine."""
-        return self.values(self)
+        computation = self.owner()
+        if computation is None:
+            raise LookupError("the computation of this surface is over")
+        return computation.values(self)
 
 
 Surface = Iterate | FloatArray
@@ -93,7 +99,7 @@ class GridComputation:
         self._queue, self._schedule = engine.queue, engine.schedule
         self._nodes, self._is_flat, self._finish = nodes, is_flat, finish
         self.anchored, self._images = anchored, images
-        self._current: Surface = Iterate(self._values)
+        self._current: Surface = Iterate(weakref.ref(self))
         self._previous: Surface | None = None
         self._before: Kept | None = None  # the same, where it is more than one step away
         self._places: list[weakref.ref[Kept] | None] = []
@@ -140,7 +146,7 @@ class GridComputation:
             self._previous, self._before = x, None
             found = self._run(rtol, self._solver.max_steps)
             steps, converged = int(found["cycles"]), bool(found["done"])
-        self._current, self._is_flat = Iterate(self._values), False
+        self._current, self._is_flat = Iterate(weakref.ref(self)), False
         return LinearSolution(self._current, steps, converged)  # type: ignore[arg-type]
 
     def _refine(self, rtol: float, law: KernelLaw) -> tuple[int, bool]:
@@ -190,7 +196,8 @@ class GridComputation:
         self._queue.mark()
         self._current, self._previous, self._before = x, None, None
 
-    def _values(self, x: Surface) -> FloatArray:
+    def values(self, x: Surface) -> FloatArray:
+        """Values of x at the nodes (N,), copied from the machine."""
         image = self.surface(x)
         self._queue.finish()
         values: FloatArray = self._work.machine.get(image)
