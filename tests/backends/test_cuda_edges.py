@@ -79,7 +79,7 @@ def test_a_solve_meets_its_tolerance_on_any_mask(seed, shape, connectivity, wrap
     share = 1.0 if held is None else 1.0 - held / np.maximum(sums, 1e-300)
     pull = cpu.rhs if held is None else cpu.rhs - held * begun
     residual = share * (cpu.rhs - cpu.operator @ x)
-    allowed = 2e-3 * np.linalg.norm(share * pull) + 4e-6 * np.linalg.norm(sums * (x - begun))
+    allowed = 4e-3 * np.linalg.norm(share * pull) + 4e-6 * np.linalg.norm(sums * (x - begun))
     assert solved.converged
     assert np.linalg.norm(residual) <= allowed
 

@@ -165,12 +165,13 @@ class GridComputation:
         """Cycles until the residual is small enough, and the step that they lead to."""
         schedule, queue = self._schedule, self._queue
         queue.wait_for_questions()
-        queue.launch("aim", 1, 32, int(np.float32(rtol).view(np.int32)))
         count, done = max(self._counts), 0
         while True:
             count = min(count, most - done)
-            cycles = partial(schedule.cycles, count, done % 2)
-            queue.replay(("cycles", count, done % 2), cycles)
+            queue.replay(
+                ("cycles", count, done % 2, rtol if done == 0 else None),
+                partial(self._cycles, count, done, rtol),
+            )
             queue.mark()
             found = self._engine.scalars()
             done += count
@@ -178,8 +179,14 @@ class GridComputation:
                 break
             count = MORE_CYCLES
         self._counts.append(max(1, int(found["cycles"])))
-        schedule.step(len(self.anchored), int(self._work.grid["segments"][0]))
+        segments = int(self._work.grid["segments"][0])
+        schedule.step(len(self.anchored), segments, is_corrected=bool(found["done"]))
         return found
+
+    def _cycles(self, count: int, done: int, rtol: float) -> None:
+        if done == 0:
+            self._schedule.aim(rtol)
+        self._schedule.cycles(count, done % 2)
 
     def _be_at(self, x: Surface) -> None:
         """Make x the surface on the machine: it is, it was before the last step, or it is new."""
@@ -208,7 +215,7 @@ class GridComputation:
         self._be_at(new)
         kept = self._before if old is self._previous else old
         place = kept.place if isinstance(kept, Kept) else -1
-        self._queue.ask(lambda: self._schedule.measure(place))
+        self._queue.ask(("measure", place), partial(self._schedule.measure, place))
         sum_moved, moved, sum_x, squares = map(float, self._engine.scalars()["measured"][:4])
         if not self.anchored.any():
             moved -= sum_moved**2 / self._nodes
@@ -233,7 +240,8 @@ class GridComputation:
         kept = Kept(place)
         places[place] = weakref.ref(kept)
         before = x is not self._current
-        self._queue.ask(lambda: self._schedule.keep(place, before=before))
+        keep = partial(self._schedule.keep, place, before=before)
+        self._queue.ask(("keep", place, before), keep)
         return kept
 
     def surface(self, x: Surface) -> Array:

@@ -118,6 +118,9 @@ class DeviceQueue:
 
     def replay(self, key: Hashable, body: Callable[[], None]) -> None:
         """Run launches, recorded at first as a graph."""
+        self._graph(key, body).launch(self._work)
+
+    def _graph(self, key: Hashable, body: Callable[[], None]) -> Any:
         graph = self._graphs.get(key)
         if graph is None:
             recording = cupy().cuda.Stream(non_blocking=True)
@@ -125,17 +128,16 @@ class DeviceQueue:
                 recording.begin_capture()
                 body()
                 graph = self._graphs[key] = recording.end_capture()
-        graph.launch(self._work)
+        return graph
 
     def mark(self) -> None:
         """Let questions wait for the work so far."""
         self._event.record(self._work)
         self._questions.wait_event(self._event)
 
-    def ask(self, body: Callable[[], None]) -> None:
-        """Launch kernels beside the work after the mark."""
-        with self._on(self._questions):
-            body()
+    def ask(self, key: Hashable, body: Callable[[], None]) -> None:
+        """Replay launches beside the work after the mark."""
+        self._graph(key, body).launch(self._questions)
 
     def answer(self, array: Array) -> bytes:
         """Content of a small array after all that was asked."""

@@ -96,8 +96,9 @@ class LevelSize:
     def room(self) -> int:
         """Nodes."""
         tiles = self.tiles
-        nodes = 1.45 * tiles if tiles > 100_000 else max((6 if tiles < 20_000 else 3) * tiles, 1024)
-        return -(-int(nodes) // 32) * 32
+        sizes = _NODES_PER_FIRST_TILE if self.depth == 1 else _NODES_PER_TILE
+        each = next(each for most, each in sizes if tiles <= most)
+        return -(-int(max(each * tiles, 512)) // 32) * 32
 
     @property
     def width(self) -> int:
@@ -128,6 +129,9 @@ class LevelSize:
         }
 
 
+# Up to so many tiles.
+_NODES_PER_FIRST_TILE = (20_000, 6.0), (100_000, 3.0), (float("inf"), 1.45)
+_NODES_PER_TILE = (1_000, 6.0), (4_000, 3.0), (50_000, 2.0), (float("inf"), 1.45)
 _NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]

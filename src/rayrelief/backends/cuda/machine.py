@@ -62,8 +62,8 @@ class Queue(Protocol):
         """Let questions from now on wait for the work so far."""
         ...
 
-    def ask(self, body: Callable[[], None]) -> None:
-        """Launch kernels that only look, beside the work after the mark."""
+    def ask(self, key: Hashable, body: Callable[[], None]) -> None:
+        """Replay launches that only look, beside the work after the mark."""
         ...
 
     def answer(self, array: Array) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from rayrelief.backends.cuda.layout import LevelSize, Workspace
 from rayrelief.backends.cuda.machine import Queue
 
@@ -137,10 +139,18 @@ class Schedule:
         launch("scan_totals", 1, 1024, size.depth)
         launch("start_tiles", _blocks(tiles, 256), 256, size.depth)
 
+    def aim(self, rtol: float) -> None:
+        """Set the residual that the cycles are to reach."""
+        self.queue.launch("aim", 1, 32, int(np.float32(rtol).view(np.int32)))
+
     def cycles(self, count: int, done: int = 0) -> None:
-        """Steps of conjugate gradients after so many done: their vectors change places."""
+        """Steps of conjugate gradients after so many done: their vectors change places.
+
+        If they have reached their aim, the correction follows.
+        """
         for number in range(done, done + count):
             self._cycle(number % 2)
+        self.queue.launch("correct", self.spread, 256, 1)
 
     def _cycle(self, parity: int) -> None:
         launch, above = self.queue.launch, self.sizes[: self.tail - 1]
@@ -165,10 +175,11 @@ class Schedule:
         if self.collects:
             self.queue.launch("collect", 1, 1024, slot, slots)
 
-    def step(self, components: int, segments: int) -> None:
+    def step(self, components: int, segments: int, *, is_corrected: bool) -> None:
         """Correction to the new surface; components keep their means, or balance their anchors."""
         launch = self.queue.launch
-        launch("correct", self.spread, 256)
+        if not is_corrected:
+            launch("correct", self.spread, 256)
         if components > 1 or self.anchored:
             launch("sum_segments", min(segments, MOST_BLOCKS), 256)
             launch("mean_components", _blocks(components, 256), 256)

@@ -257,19 +257,19 @@ KERNEL(first_product_irregular, 128) {
 #endif
       }
       SYNC_WARP();
-      for (int k0 = 0; k0 < candidates; k0 += LANES) {
-        int k = k0 + LANE, other = k < candidates ? candidate[w][k] : me, target = 0;
+      for (int k0 = 0; k0 < candidates; k0 += LANES / PAIR) {
+        int k = k0 + LANE / PAIR, other = k < candidates ? candidate[w][k] : me;
+        int target = start[w][other % SLOTS] + other / SLOTS;
         float v = 0.f;
         if (other != me) {
-          target = start[w][other % SLOTS] + other / SLOTS;
-          for (int q = 0; q < flowing; q++) {
+          for (int q = LANE % PAIR; q < flowing; q += PAIR) {
             int s = where[w][q];
             SHARE_FROM(other, s, p);
             v += flux[w][q] * p;
           }
-          v *= 1.f / WHOLE;
         }
-        append(L, node, target, target < L.room ? v : 0.f, found);
+        v = pair_sum(v) * (1.f / WHOLE);
+        append(L, node, target, LANE % PAIR == 0 && target < L.room ? v : 0.f, found);
       }
       finish_row_of_warp(g, 1, node, found);
       SYNC_WARP();

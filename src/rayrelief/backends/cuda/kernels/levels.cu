@@ -284,10 +284,10 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
       }
     }
     SYNC_WARP();
-    for (int k0 = 0; k0 < others.n; k0 += LANES) {
-      int k = k0 + LANE, other = k < others.n ? others.node(k) : node;
+    for (int k0 = 0; k0 < others.n; k0 += LANES / PAIR) {
+      int k = k0 + LANE / PAIR, other = k < others.n ? others.node(k) : node;
       float v = 0.f;
-      for (int q0 = 0; q0 < flowing; q0 += AT_ONCE) {
+      for (int q0 = LANE % PAIR * AT_ONCE; q0 < flowing; q0 += PAIR * AT_ONCE) {
         int to[AT_ONCE][INTERPOLATED];
         float share[AT_ONCE][INTERPOLATED];
         UNROLL for (int u = 0; u < AT_ONCE; u++) {
@@ -303,7 +303,8 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
             if (to[u][m] == other) v += f * share[u][m];
         }
       }
-      append(M, node, other, other != node ? v : 0.f, found);
+      v = pair_sum(v);
+      append(M, node, other, LANE % PAIR == 0 && other != node ? v : 0.f, found);
     }
     if (LANE == 0) M.from_length[node] = given < M.from_width ? given : M.from_width;
     finish_row_of_warp(g, l + 1, node, found);

@@ -17,8 +17,10 @@ KERNEL(aim, 32) {
   if (THREAD == 0) g.s->limit = limit;
 }
 
-// The whole correction, with the last step of the conjugate gradients.
+// The whole correction, with the last step of the conjugate gradients: where a solve may go on (a),
+// only if it has ended.
 KERNEL(correct, 256) {
+  if (a && !g.s->done) return;
   int cycles = g.s->cycles;
   float alpha = cycles > 0 ? step_length(g, (cycles - 1) & 1) : 0.f;
   const float* p = g.p[cycles & 1];
