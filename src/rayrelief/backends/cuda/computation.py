@@ -178,7 +178,7 @@ class GridComputation:
             if found["done"] or done >= most:
                 break
             count = MORE_CYCLES
-        self._counts.append(max(1, int(found["cycles"])))
+        self._counts.append(int(found["cycles"]) + 1)  # the last one finds that it is not needed
         segments = int(self._work.grid["segments"][0])
         schedule.step(len(self.anchored), segments, is_corrected=bool(found["done"]))
         return found

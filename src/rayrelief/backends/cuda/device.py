@@ -93,14 +93,20 @@ def _module(defined: tuple[tuple[str, int], ...]) -> Any:
     return cupy().RawModule(code=source(), options=options, backend="nvrtc")
 
 
+@cache
+def _streams(device: int) -> tuple[Any, Any]:
+    """Streams of all queues of a GPU: CuPy keeps memory for each stream that was ever used."""
+    stream = cupy().cuda.Stream
+    return stream(non_blocking=True), stream(non_blocking=True)
+
+
 class DeviceQueue:
     """Two streams: work, whose launches are recorded as graphs, and questions."""
 
     def __init__(self, grid: npt.NDArray[Any], module: Any) -> None:
-        stream = cupy().cuda.Stream
         # As plain bytes: describing the fields at every launch takes longer than the kernel.
         self._grid, self._module = grid.view(f"V{grid.itemsize}"), module
-        self._work, self._questions = stream(non_blocking=True), stream(non_blocking=True)
+        self._work, self._questions = _streams(cupy().cuda.Device().id)
         self._stream = self._work
         self._event = cupy().cuda.Event(disable_timing=True)
         self._asked = cupy().cuda.Event(disable_timing=True)

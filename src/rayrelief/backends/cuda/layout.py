@@ -79,8 +79,8 @@ GRID = np.dtype(
 class LevelSize:
     """Tiles of a level, and the room for its nodes, the entries of their rows, and their origins.
 
-    Measured: a level has 1.1 to 1.5 nodes per tile on maps, the coarse ones up to three; what has
-    no room is left out of the hierarchy, which then needs more cycles.
+    Measured: the first level has 1.1 nodes per tile on maps, and each one more than that above it,
+    up to three; what has no room is left out of the hierarchy, which then needs more cycles.
     """
 
     rows: int
@@ -96,8 +96,8 @@ class LevelSize:
     def room(self) -> int:
         """Nodes."""
         tiles = self.tiles
-        sizes = _NODES_PER_FIRST_TILE if self.depth == 1 else _NODES_PER_TILE
-        each = next(each for most, each in sizes if tiles <= most)
+        few, each = _NODES_PER_TILE.get(self.depth, (0, 6.0))
+        each = max(each, 6.0 if tiles <= few else 3.0 if tiles <= 5 * few else 0.0)
         return -(-int(max(each * tiles, 512)) // 32) * 32
 
     @property
@@ -129,9 +129,8 @@ class LevelSize:
         }
 
 
-# Up to so many tiles.
-_NODES_PER_FIRST_TILE = (20_000, 6.0), (100_000, 3.0), (float("inf"), 1.45)
-_NODES_PER_TILE = (1_000, 6.0), (4_000, 3.0), (50_000, 2.0), (float("inf"), 1.45)
+# Room for these on a level, and for more where there are few tiles: there masks are anything.
+_NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.6), 3: (300, 3.0)}
 _NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
