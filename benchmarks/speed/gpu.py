@@ -163,14 +163,13 @@ def large(card: str) -> Table:
 def _large_run(scene: Any, method: Any, side: int) -> tuple[Row, dict[str, float]]:
     import cupy
 
-    pool = cupy.get_default_memory_pool()
+    used = cupy.get_default_memory_pool().used_bytes
     normals = cupy.asarray(scene.normals, dtype=np.float32)
     truth_there = cupy.asarray(scene.depth)
-    pool.free_all_blocks()
-    before = pool.total_bytes()
+    before = used()
     run = Integrator(scene.camera, side, side, method)
     found, seconds, spread, _ = _timed(partial(run, normals), repeats=2 * WARM_UP)
-    room = (pool.total_bytes() - before) / side**2
+    room = (used() - before) / side**2
     counts = [each.inner_iterations for each in found.history]
     moved = side**2 * (len(counts) * PER_ITERATION + sum(counts) * PER_CYCLE)
     error = 100 * relative_error(found.depth, truth_there)

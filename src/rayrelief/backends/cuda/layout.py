@@ -107,8 +107,8 @@ class LevelSize:
 
     @property
     def from_width(self) -> int:
-        """Nodes of the level above that a node restricts from."""
-        return {1: 1, 2: 48, 3: 96}.get(self.depth, 256)
+        """Nodes of the level above that a node restricts from; pixels have labels instead."""
+        return {1: 0, 2: 48, 3: 96}.get(self.depth, 256)
 
     def arrays(self) -> dict[str, tuple[int, Any]]:
         """Length and type of each array."""
@@ -130,7 +130,7 @@ class LevelSize:
 
 
 # Room for these on a level, and for more where there are few tiles: there masks are anything.
-_NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.6), 3: (300, 3.0)}
+_NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)}
 _NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
