@@ -10,12 +10,13 @@ import sys
 from benchmarks import command, meshes
 from benchmarks.diligent import object_names
 from benchmarks.report import exit_code
-from benchmarks.speed import cameras, cold_start, gpu, maps, scaling, solvers, systems
+from benchmarks.speed import cameras, cold_start, gpu, maps, scaling, solvers, systems, threads
 
 PARTS: command.Parts = {
     "maps": lambda chosen: maps.tables(chosen.objects, chosen.iterations),
     "systems": lambda chosen: systems.tables(chosen.objects),
     "scaling": lambda chosen: scaling.tables(chosen.sizes),
+    "threads": lambda chosen: threads.tables(chosen.sizes),
     "solvers": lambda _: solvers.tables(),
     "cold_start": lambda _: cold_start.tables(),
     "cameras": lambda _: cameras.tables(),

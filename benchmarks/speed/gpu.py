@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,30 +14,15 @@ import numpy as np
 import rayrelief
 from benchmarks.diligent import STEADY, read_maps, truth
 from benchmarks.report import Check, Row, Table, UnavailableError, columns, progress
-from benchmarks.speed.spheres import relative_error, spheres
+from benchmarks.speed.gpu_large import large
+from benchmarks.speed.gpu_timing import INCLUDED, WARM_UP, timed
 from rayrelief.backends.cuda.device import is_available
 from rayrelief.gpu import BatchIntegrator, Integrator
-from rayrelief.synthetic.crowd import crowd
 
-REPEATS, WARM_UP = 7, 2
-SIDES, CROWD_SIDES = (1024, 2048, 4096, 8192), (1024, 2048, 4096)
-MOST_SECONDS = {
-    "RayPlane, spheres, 8192x8192": 2.3,
-    "Smooth, spheres, 8192x8192": 0.4,
-    "RayPlane, crowd, 4096x4096": 0.7,
-}
-# Bytes per pixel that have to be moved: equations, surface, conductances and hierarchy; and arrays
-# of the cycle.
-PER_ITERATION, PER_CYCLE = 127, 114
 RUNS = 500
 BATCH, FRAMES = 64, 100
 FRAME_ITERATIONS = 2
 TURN = 0.5  # degrees by which a video turns normals
-INCLUDED = (
-    "From normals in the memory of the GPU (single precision) to depth in it (double precision); "
-    "equations, components, constants and stopping rule included, transfers not. Medians of "
-    f"repeated runs after {WARM_UP}."
-)
 
 
 def tables(objects: Sequence[str]) -> Iterator[Table]:
@@ -65,7 +50,7 @@ def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
         progress(f"gpu: {scene.name}")
         normals, mask = _on_gpu(scene)
         run = Integrator(scene.camera, *scene.mask.shape)
-        found, seconds, spread, same = _timed(partial(run, normals, mask=mask))
+        found, seconds, spread, same = timed(partial(run, normals, mask=mask))
         error = _made(found.depth.get(), scene)
         slow, slow_error = _on_cpu(scene)
         times.append(1e3 * seconds)
@@ -105,7 +90,7 @@ def ordered(maps: Sequence[rayrelief.Scene], card: str) -> Table:
                 device=device,
                 on_failure="return",
             )
-            found, seconds, spread, _ = _timed(run, repeats=2 * WARM_UP)
+            found, seconds, spread, _ = timed(run, repeats=2 * WARM_UP)
             own = sum(each.seconds for each in found.history)
             measured += [1e3 * seconds, 1e3 * spread, 1e3 * own, _made(found.depth, scene)]
         rows.append((scene.name, *measured))
@@ -118,74 +103,6 @@ def ordered(maps: Sequence[rayrelief.Scene], card: str) -> Table:
         tuple(rows),
         ("From arrays of numpy to a result in them: assembly, moves of parts and jumps included.",),
     )
-
-
-def large(card: str) -> Table:
-    """Overlapping spheres, and crowds, from one megapixel on."""
-    rows: list[Row] = []
-    checks = []
-    copied = _copy_bandwidth()
-    for make, sides, methods in (
-        (spheres, SIDES, (rayrelief.RayPlane(), rayrelief.Smooth())),
-        (crowd, CROWD_SIDES, (rayrelief.RayPlane(),)),
-    ):
-        for side in sides:
-            progress(f"gpu: rendering {make.__name__}, {side}x{side} pixels")
-            scene = make(side, side)
-            for method in methods:
-                what = f"{type(method).__name__}, {make.__name__}, {side}x{side}"
-                progress(f"gpu: {what}")
-                row, found = _large_run(scene, method, side)
-                rows.append((make.__name__, *row))
-                if what in MOST_SECONDS:
-                    limit = MOST_SECONDS[what]
-                    checks.append(Check(f"{what}: seconds", found["seconds"], at_most=limit))
-                    checks.append(Check(f"{what}: most cycles", found["most"], at_most=20))
-                checks.append(Check(f"{what}: bytes per pixel", found["room"], at_most=190))
-            del scene
-    return Table(
-        f"Large maps on {card}, which copies {copied:,.0f} GB/s",
-        columns(
-            "scene | method | pixels | seconds:.3f | spread:.3f | iterations:.0f | cycles:.0f "
-            "| bytes per pixel:.0f | GB/s:,.0f | RE, %:.3f"
-        ),
-        tuple(rows),
-        (
-            INCLUDED,
-            "Bytes per pixel as allocated at the end of a run, without the normals.",
-            f"GB/s are those that have to be moved: {PER_ITERATION} bytes per pixel in an "
-            f"iteration, {PER_CYCLE} in a cycle. A copy counts what it reads and what it writes.",
-        ),
-        tuple(checks),
-    )
-
-
-def _large_run(scene: Any, method: Any, side: int) -> tuple[Row, dict[str, float]]:
-    import cupy
-
-    used = cupy.get_default_memory_pool().used_bytes
-    normals = cupy.asarray(scene.normals, dtype=np.float32)
-    truth_there = cupy.asarray(scene.depth)
-    before = used()
-    run = Integrator(scene.camera, side, side, method)
-    found, seconds, spread, _ = _timed(partial(run, normals), repeats=2 * WARM_UP)
-    room = (used() - before) / side**2
-    counts = [each.inner_iterations for each in found.history]
-    moved = side**2 * (len(counts) * PER_ITERATION + sum(counts) * PER_CYCLE)
-    error = 100 * relative_error(found.depth, truth_there)
-    row = type(method).__name__, f"{side}x{side}", seconds, spread, len(counts), sum(counts)
-    numbers = {"seconds": seconds, "most": float(max(counts)), "room": room}
-    return (*row, room, moved / seconds / 1e9, error), numbers
-
-
-def _copy_bandwidth() -> float:
-    """GB/s of a large copy inside the GPU, read and written."""
-    import cupy
-
-    source = cupy.ones(1 << 28, dtype=np.float32)
-    target = cupy.empty_like(source)
-    _, seconds, _, _ = _timed(lambda: cupy.copyto(target, source))
-    return 2 * source.nbytes / seconds / 1e9
 
 
 def pool(scene: rayrelief.Scene, card: str) -> Table:
@@ -225,7 +142,7 @@ def batch(scene: rayrelief.Scene, card: str) -> Table:
     maps = cupy.stack([_turned(normals, frame) for frame in range(BATCH)])
     masks = cupy.stack([mask] * BATCH)
     run = BatchIntegrator([scene.camera] * BATCH, *scene.mask.shape)
-    found, seconds, spread, _ = _timed(lambda: run.integrate(maps, mask=masks), repeats=5)
+    found, seconds, spread, _ = timed(lambda: run.integrate(maps, mask=masks), repeats=5)
     alone = Integrator(scene.camera, *scene.mask.shape)
     errors = [_made(found[k].depth.get(), scene) for k in (0, BATCH // 2)]
     single = [_made(alone(maps[k], mask=mask).depth.get(), scene) for k in (0, BATCH // 2)]
@@ -285,25 +202,6 @@ def _on_gpu(scene: rayrelief.Scene) -> tuple[Any, Any]:
     import cupy
 
     return cupy.asarray(scene.normals, dtype=np.float32), cupy.asarray(scene.mask)
-
-
-def _timed(run: Callable[[], Any], repeats: int = REPEATS) -> tuple[Any, float, float, bool]:
-    """Result, median and spread of the seconds after warm-up, and whether all bits are equal."""
-    import cupy
-
-    seconds, depths, found = [], [], None
-    for _ in range(repeats):
-        found = None  # whose memory the next one may take
-        cupy.cuda.Device().synchronize()
-        began = time.perf_counter()
-        found = run()
-        cupy.cuda.Device().synchronize()
-        seconds.append(time.perf_counter() - began)
-        depth = getattr(found, "depth", None)
-        if depth is not None and depth.size < 1 << 20:
-            depths.append(cupy.asnumpy(depth).tobytes())
-    timed = seconds[WARM_UP:]
-    return found, statistics.median(timed), max(timed) - min(timed), len(set(depths)) == 1
 
 
 def _on_cpu(scene: rayrelief.Scene) -> tuple[float, float]:

@@ -24,6 +24,7 @@ FILES = (
     "levels.cu",
     "coarsest.cu",
     "cycle.cu",
+    "level_cycle.cu",
     "measure.cu",
     "median.cu",
 )
