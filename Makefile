@@ -31,7 +31,7 @@ test-deep: $(STAMP)  ## all tests on ten times as many random examples, other on
 
 test-gpu: $(STAMP)  ## the tests of the kernels on the GPU of this machine, which needs the extra gpu
 	$(BIN)/python -c "from rayrelief.backends.cuda.device import cupy; cupy()"
-	$(BIN)/python -m pytest tests/backends/test_cuda.py tests/gpu
+	$(BIN)/python -m pytest tests/backends/test_cuda*.py tests/gpu
 
 # Without the extras. Libraries that these versions call have deprecated some of it since.
 test-oldest:  ## files, arguments and the command with the oldest versions that pyproject.toml allows

@@ -19,12 +19,14 @@ from benchmarks.speed import (
     scaling,
     solvers,
     systems,
+    threads,
 )
 
 PARTS: command.Parts = {
     "maps": lambda chosen: maps.tables(chosen.objects, chosen.iterations),
     "systems": lambda chosen: systems.tables(chosen.objects),
     "scaling": lambda chosen: scaling.tables(chosen.sizes),
+    "threads": lambda chosen: threads.tables(chosen.sizes),
     "solvers": lambda _: solvers.tables(),
     "cold_start": lambda _: cold_start.tables(),
     "first_picture": lambda _: first_picture.tables(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,20 +14,15 @@ import numpy as np
 import rayrelief
 from benchmarks.diligent import STEADY, read_maps, truth
 from benchmarks.report import Check, Row, Table, UnavailableError, columns, progress
-from benchmarks.speed.spheres import relative_error, spheres
+from benchmarks.speed.gpu_large import large
+from benchmarks.speed.gpu_timing import INCLUDED, WARM_UP, timed
 from rayrelief.backends.cuda.device import is_available
 from rayrelief.gpu import BatchIntegrator, Integrator
 
-REPEATS, WARM_UP = 7, 2
-SIDES = (1024, 2048, 4096, 8192)
+RUNS = 500
 BATCH, FRAMES = 64, 100
 FRAME_ITERATIONS = 2
 TURN = 0.5  # degrees by which a video turns normals
-INCLUDED = (
-    "From normals in the memory of the GPU (single precision) to depth in it (double precision); "
-    "equations, components, constants and stopping rule included, transfers not. Medians of "
-    f"repeated runs after {WARM_UP}."
-)
 
 
 def tables(objects: Sequence[str]) -> Iterator[Table]:
@@ -39,9 +34,11 @@ def tables(objects: Sequence[str]) -> Iterator[Table]:
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     maps = read_maps(objects)
     yield nine_maps(maps, name)
-    yield large(name)
     yield batch(maps[0], name)
     yield video(maps[0], name)
+    yield pool(maps[0], name)
+    yield large(name)
+    yield ordered(maps, name)
 
 
 def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
@@ -53,7 +50,7 @@ def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
         progress(f"gpu: {scene.name}")
         normals, mask = _on_gpu(scene)
         run = Integrator(scene.camera, *scene.mask.shape)
-        found, seconds, spread, same = _timed(partial(run, normals, mask=mask))
+        found, seconds, spread, same = timed(partial(run, normals, mask=mask))
         error = _made(found.depth.get(), scene)
         slow, slow_error = _on_cpu(scene)
         times.append(1e3 * seconds)
@@ -77,44 +74,62 @@ def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
     )
 
 
-def large(card: str) -> Table:
-    """Overlapping spheres, from one megapixel on."""
-    import cupy
-
+def ordered(maps: Sequence[rayrelief.Scene], card: str) -> Table:
+    """Ordered, whose equations and parts are set up on the CPU, with the GPU and without."""
     rows: list[Row] = []
-    checks = []
-    limits = {("RayPlane", 8192): 2.3, ("Smooth", 8192): 0.4}
-    for side in SIDES:
-        for method in (rayrelief.RayPlane(), rayrelief.Smooth()):
-            name = type(method).__name__
-            progress(f"gpu: {name} on {side}x{side} pixels")
-            scene = spheres(side, side)
-            pool = cupy.get_default_memory_pool()
-            pool.free_all_blocks()
-            before = pool.total_bytes()
-            run = Integrator(scene.camera, side, side, method)
-            found, seconds, spread, _ = _timed(partial(run, scene.normals), repeats=4)
-            room = (pool.total_bytes() - before) / side**2
-            most = max(each.inner_iterations for each in found.history)
-            cycles = sum(each.inner_iterations for each in found.history)
-            error = 100 * relative_error(found.depth, scene.depth)
-            counts = len(found.history), cycles, room
-            rows.append((name, f"{side}x{side}", seconds, spread, *counts, error))
-            if (name, side) in limits:
-                limit = limits[name, side]
-                checks.append(Check(f"{name}, {side}x{side}: seconds", seconds, at_most=limit))
-                checks.append(Check(f"{name}, {side}x{side}: most cycles", most, at_most=20))
-                checks.append(Check(f"{name}, {side}x{side}: bytes per pixel", room, at_most=190))
-            del run, found, scene
+    for scene in maps:
+        progress(f"gpu: Ordered on {scene.name}")
+        measured = []
+        for device in ("cuda", "cpu"):
+            run = partial(
+                rayrelief.integrate,
+                scene.normals,
+                scene.camera,
+                mask=scene.mask,
+                method=rayrelief.Ordered(),
+                device=device,
+                on_failure="return",
+            )
+            found, seconds, spread, _ = timed(run, repeats=2 * WARM_UP)
+            own = sum(each.seconds for each in found.history)
+            measured += [1e3 * seconds, 1e3 * spread, 1e3 * own, _made(found.depth, scene)]
+        rows.append((scene.name, *measured))
     return Table(
-        f"Overlapping spheres on {card}",
+        f"Maps of DiLiGenT with {card} and without, Ordered()",
         columns(
-            "method | pixels | seconds:.3f | spread:.3f | iterations:.0f | cycles:.0f "
-            "| bytes per pixel:.0f | RE, %:.3f"
+            "map | GPU, ms:.0f | spread:.0f | of it iterations:.0f | MADE, mm:.3f "
+            "| CPU, ms:.0f | spread:.0f | of it iterations:.0f | MADE, mm:.3f"
         ),
         tuple(rows),
-        (INCLUDED, "Bytes per pixel as allocated at the end of a run, without the normals."),
-        tuple(checks),
+        ("From arrays of numpy to a result in them: assembly, moves of parts and jumps included.",),
+    )
+
+
+def pool(scene: rayrelief.Scene, card: str) -> Table:
+    """Memory that many runs leave behind."""
+    import cupy
+
+    progress("gpu: many runs")
+    normals, mask = _on_gpu(scene)
+    sizes = []
+    cupy.get_default_memory_pool().free_all_blocks()
+    for number in range(RUNS):
+        Integrator(scene.camera, *scene.mask.shape)(normals, mask=mask)
+        if number in (9, RUNS - 1):
+            free, _ = cupy.cuda.runtime.memGetInfo()
+            sizes += [cupy.get_default_memory_pool().total_bytes() / 1e6, free / 1e6]
+    return Table(
+        f"{RUNS} integrators, one after the other, on {card}",
+        columns(
+            "map | pool after 10, MB:.0f | free after 10, MB:.0f "
+            f"| pool after {RUNS}, MB:.0f | free after {RUNS}, MB:.0f"
+        ),
+        ((scene.name, *sizes),),
+        (),
+        (
+            Check("growth of the pool, MB", sizes[2] - sizes[0], at_most=0),
+            Check("memory of the GPU that is gone, MB", sizes[1] - sizes[3], at_most=64),
+        ),
     )
 
 
@@ -127,7 +142,7 @@ def batch(scene: rayrelief.Scene, card: str) -> Table:
     maps = cupy.stack([_turned(normals, frame) for frame in range(BATCH)])
     masks = cupy.stack([mask] * BATCH)
     run = BatchIntegrator([scene.camera] * BATCH, *scene.mask.shape)
-    found, seconds, spread, _ = _timed(lambda: run.integrate(maps, mask=masks), repeats=5)
+    found, seconds, spread, _ = timed(lambda: run.integrate(maps, mask=masks), repeats=5)
     alone = Integrator(scene.camera, *scene.mask.shape)
     errors = [_made(found[k].depth.get(), scene) for k in (0, BATCH // 2)]
     single = [_made(alone(maps[k], mask=mask).depth.get(), scene) for k in (0, BATCH // 2)]
@@ -187,25 +202,6 @@ def _on_gpu(scene: rayrelief.Scene) -> tuple[Any, Any]:
     import cupy
 
     return cupy.asarray(scene.normals, dtype=np.float32), cupy.asarray(scene.mask)
-
-
-def _timed(run: Callable[[], Any], repeats: int = REPEATS) -> tuple[Any, float, float, bool]:
-    """Result, median and spread of the seconds after warm-up, and whether all bits are equal."""
-    import cupy
-
-    seconds, depths, found = [], [], None
-    for _ in range(repeats):
-        found = None  # whose memory the next one may take
-        cupy.cuda.Device().synchronize()
-        began = time.perf_counter()
-        found = run()
-        cupy.cuda.Device().synchronize()
-        seconds.append(time.perf_counter() - began)
-        depth = getattr(found, "depth", None)
-        if depth is not None and depth.size < 1 << 20:
-            depths.append(depth.get().tobytes())
-    timed = seconds[WARM_UP:]
-    return found, statistics.median(timed), max(timed) - min(timed), len(set(depths)) == 1
 
 
 def _on_cpu(scene: rayrelief.Scene) -> tuple[float, float]:

@@ -74,5 +74,5 @@ def relative_error(depth: Any, truth: Any) -> float:
     """Mean absolute error over the mean depth, after alignment by the median ratio."""
     import cupy
 
-    ratio = cupy.median(truth / depth)
-    return float(cupy.mean(cupy.abs(ratio * depth - truth)) / cupy.mean(truth))
+    ratio = cupy.nanmedian(truth / depth)
+    return float(cupy.nanmean(cupy.abs(ratio * depth - truth)) / cupy.nanmean(truth))

@@ -14,6 +14,7 @@ from .datasets.folder import read_scene as read_scene
 from .errors import IntegrationWarning as IntegrationWarning
 from .errors import RayreliefError as RayreliefError
 from .evaluation.metrics import depth_errors as depth_errors
+from .gpu.batch import integrate_batch as integrate_batch
 from .integration import integrate as integrate
 from .io.depth import read_depth as read_depth
 from .io.depth import write_depth as write_depth

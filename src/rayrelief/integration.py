@@ -127,7 +127,7 @@ def integrate(
     if callback is not None:
         CALLBACKS.check("the callback", callback)
     if backend is None:
-        backend = backend_for(device, method, with_prior=prior is not None)
+        backend = backend_for(device, method, repeats=any(periodic))
     elif device != "cpu":
         raise InputError(
             f"both a backend and the device {device!r}",

@@ -12,7 +12,7 @@ import pytest
 import rayrelief
 from benchmarks import diligent
 from benchmarks.report import UnavailableError
-from benchmarks.speed import maps, scaling, scaling_worker, solvers, systems
+from benchmarks.speed import maps, scaling, scaling_worker, solvers, systems, threads
 from benchmarks.speed.watched import Watched, integrated, problems_of
 from rayrelief.synthetic.gallery import GALLERY
 from reference.layout import write_layout
@@ -157,3 +157,9 @@ def test_task_that_dies_is_reported_and_meets_no_limit():
     )
     assert [row[-1] for row in table.rows] == ["failed", "failed"]
     assert not any(check.holds for check in table.checks)
+
+
+def test_all_numbers_of_threads_give_the_same_bits():
+    (table,) = threads.tables((96,))
+    assert table.rows[0][0] == "1"
+    assert table.checks[0].holds

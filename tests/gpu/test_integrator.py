@@ -161,6 +161,18 @@ def test_a_batch_gives_what_each_map_gives_alone():
         BatchIntegrator([cameras[0], CAMERAS["parallel"]], *SHAPE, machine=machine())
 
 
+def test_one_call_integrates_many_maps_of_one_camera():
+    camera = CAMERAS["pinhole"]
+    maps = np.stack([bumpy_normals(camera, seed=k) for k in range(2)])
+    surfaces = rayrelief.integrate_batch(maps, camera, method=Smooth(), machine=machine())
+    each = BatchIntegrator([camera] * 2, *SHAPE, Smooth(), machine=machine()).integrate(maps)
+    np.testing.assert_array_equal([s.depth for s in surfaces], [s.depth for s in each])
+    with pytest.raises(InputError, match=r"2 maps of the shape \(42, 3\)"):
+        rayrelief.integrate_batch(maps[:, 0], camera, machine=machine())
+    with pytest.raises(InputError, match="0 maps"):
+        rayrelief.integrate_batch(maps[:0], camera, machine=machine())
+
+
 def test_the_status_of_a_batch_is_that_of_its_maps():
     # The canvas has gaps between maps, and as many parts as there are maps.
     shape = 20, 24

@@ -31,13 +31,22 @@ def gpu(monkeypatch, request):
     [
         (rayrelief.RayPlane(), True),
         (rayrelief.Smooth(), True),
-        (rayrelief.RayPlane(connectivity=8), False),
+        (rayrelief.RayPlane(connectivity=8), True),
         (rayrelief.RayPlane.published(), False),
-        (rayrelief.Ordered(), False),
+        (rayrelief.Ordered(), True),
+        (rayrelief.methods.AuxiliaryEdges(), False),
     ],
 )
 def test_auto_is_a_gpu_that_can_compute_the_method(gpu, method, known):
     assert backend_for("auto", method, 2) == (CUDA() if gpu and known else CPU(2))
+
+
+@pytest.mark.parametrize("gpu", [True], indirect=True)
+def test_images_that_repeat_are_for_the_cpu(gpu):
+    method = rayrelief.RayPlane()
+    assert backend_for("auto", method, repeats=True) == CPU()
+    with pytest.raises(InputError, match="an image that repeats"):
+        backend_for("cuda", method, repeats=True)
 
 
 @pytest.mark.parametrize("gpu", [False], indirect=True)

@@ -93,7 +93,7 @@ class HostQueue:
     def mark(self) -> None:
         pass
 
-    def ask(self, body: Callable[[], None]) -> None:
+    def ask(self, key: Hashable, body: Callable[[], None]) -> None:
         body()
 
     def answer(self, array: np.ndarray) -> bytes:

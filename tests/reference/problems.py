@@ -13,7 +13,7 @@ from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.laws.base import Law
 from rayrelief.operators import Operator
-from rayrelief.problem import Problem
+from rayrelief.problem import Anchors, Problem
 from rayrelief.solvers.dense import Dense
 from reference.random_maps import facing_normals, plane_depth, random_rays
 
@@ -58,8 +58,11 @@ class NormalEquations:
     energy: float
 
 
-def normal_equations(equations: EdgeEquations, law: Law, x: np.ndarray) -> NormalEquations:
+def normal_equations(
+    equations: EdgeEquations, law: Law, x: np.ndarray, anchors: Anchors | None = None
+) -> NormalEquations:
     """Operator, right-hand side and energy as the loop sees them."""
-    with CPU(threads=1).compute(problem_of(equations), Dense()) as computation:
+    problem = problem_of(equations, anchors=anchors)
+    with CPU(threads=1).compute(problem, Dense()) as computation:
         energy = computation.linearise(law, x)
         return NormalEquations(computation.operator, computation.rhs, energy)

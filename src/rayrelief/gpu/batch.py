@@ -125,3 +125,41 @@ class BatchIntegrator:
         for number in range(self._count):
             canvas[self._place(number)] = take(maps[number])
         return canvas
+
+
+def integrate_batch(
+    normals: Any,
+    camera: Camera | Sequence[Camera],
+    *,
+    mask: Any = None,
+    start: Any = None,
+    method: Recipe | None = None,
+    machine: Machine | None = None,
+) -> list[Surface]:
+    """Integrate many maps of one size at once, on a GPU.
+
+    Parameters
+    ----------
+    normals
+        (M, H, W, 3), OpenCV camera frame, facing the camera: arrays of numpy or of the GPU, as for
+        ``gpu.Integrator``; depths come back in kind.
+    camera
+        That of all maps, or a list with one for each: all central, or all orthographic.
+    mask, start
+        (M, H, W): True inside; depths to begin with.
+    method
+        ``RayPlane()`` by default; ``BiNI()`` or ``Smooth()``. The iterations of all maps end
+        together.
+
+    For maps that keep coming, a ``gpu.BatchIntegrator`` keeps its memory between them.
+    """
+    shape = tuple(normals[0].shape) if len(normals) else ()
+    require(
+        len(shape) == 3,
+        f"{len(normals)} maps of the shape {shape} were given",
+        "one or more of the shape (height, width, 3)",
+        "Stack maps of one size: numpy.stack([first, second])",
+    )
+    cameras = [camera] * len(normals) if isinstance(camera, Camera) else list(camera)
+    batch = BatchIntegrator(cameras, shape[0], shape[1], method, machine=machine)
+    return batch.integrate(normals, mask=mask, start=start)

@@ -122,7 +122,8 @@ class Resident:
             return Final(image, None, None, None)  # type: ignore[arg-type]
 
         assembled = _Assembled(parts.count < parts.nodes, None if is_flat else parts)
-        running = GridComputation(engine, solver, parts.nodes, parts.count, is_flat, finish)
+        free = np.zeros(parts.count, dtype=np.bool_)
+        running = GridComputation(engine, solver, parts.nodes, free, is_flat, finish)
         return self.method.solve(assembled, _Running(running))  # type: ignore[arg-type]
 
 

@@ -9,6 +9,7 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.checks import one_of
 from rayrelief.errors import InputError
 from rayrelief.methods.base import Method
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.solvers.multigrid import Multigrid
 
@@ -17,20 +18,21 @@ DEVICES = one_of(get_args(DeviceName), "Leave it out for the CPU")
 
 
 def backend_for(
-    device: DeviceName, method: Method, threads: int | None = None, *, with_prior: bool = False
+    device: DeviceName, method: Method, threads: int | None = None, *, repeats: bool = False
 ) -> Backend:
     """Backend of a device; "auto" is a GPU where there is one that can compute the method.
 
-    An InputError says what is missing for the GPU that was asked for.
+    Images that repeat are for the CPU. An InputError says what is missing for the GPU that was
+    asked for.
     """
     DEVICES.check("device", device)
-    if device == "cpu" or (device == "auto" and (with_prior or not runs_on_gpu(method))):
+    if device == "cpu" or (device == "auto" and (repeats or not runs_on_gpu(method))):
         return CPU(threads)
-    if with_prior:
+    if repeats:
         raise InputError(
-            "known depths were given, and a GPU was asked for",
+            "a GPU was asked for, and an image that repeats was given",
             expected="the CPU for these",
-            remedy="Leave the device out (--device), or the known depths",
+            remedy="Leave the device out (--device)",
         )
     from rayrelief.backends.cuda.backend import CUDA
     from rayrelief.backends.cuda.device import cupy, is_available
@@ -42,7 +44,7 @@ def backend_for(
 
 
 def runs_on_gpu(method: Method) -> bool:
-    """Whether the GPU knows the law, the neighbours and the solver of a method."""
-    if not isinstance(method, RayPlane | BiNI | Smooth):
+    """Whether the GPU knows the law and the solver of a method."""
+    if not isinstance(method, RayPlane | BiNI | Smooth | Ordered):
         return False
-    return method.connectivity == 4 and isinstance(method.solver, Multigrid)
+    return isinstance(method.solver, Multigrid)

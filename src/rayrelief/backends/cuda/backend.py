@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-
 from rayrelief.backends.base import Final
 from rayrelief.backends.cuda.computation import GridComputation
 from rayrelief.backends.cuda.device import Device
 from rayrelief.backends.cuda.engine import Engine
-from rayrelief.backends.cuda.equations import centred, put_equations
+from rayrelief.backends.cuda.equations import NodeImages, directions_of, put_equations
 from rayrelief.backends.cuda.layout import Workspace
 from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.checks import require
-from rayrelief.graph import STEPS
 from rayrelief.laws.base import Law
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import Solver
@@ -24,7 +21,7 @@ from rayrelief.solvers.base import Solver
 
 @dataclass(frozen=True)
 class CUDA:
-    """Compute on the GPU of this machine: RayPlane, BiNI and Smooth, four neighbours.
+    """Compute on the GPU of this machine: RayPlane, BiNI, Smooth and Ordered.
 
     The same GPU gives the same bits.
     """
@@ -47,35 +44,34 @@ class CUDA:
 
 def computation(machine: Machine, problem: Problem, solver: Solver) -> GridComputation:
     """Copy a problem to a machine."""
-    graph, equations = problem.graph, problem.equations
+    graph, equations, anchors = problem.graph, problem.equations, problem.anchors
     require(
-        graph.steps == STEPS[4],
-        "a method that joins diagonal neighbours was asked for on a GPU",
-        "connectivity 4",
-        "Leave connectivity out, or use the CPU",
+        not any(graph.turn),
+        "an image that repeats was given to a GPU",
+        "one whose borders do not join, or a panorama",
+        "Use the CPU for it",
     )
-    require(
-        problem.anchors is None,
-        "known depths were given to a GPU",
-        "a map without anchors",
-        "Use the CPU for them",
-    )
-    work = Workspace(machine, *graph.shape)
+    work = Workspace(machine, *graph.shape, directions_of(graph))
     put_equations(work, equations)
+    images = NodeImages(graph, anchors)
+    if anchors is not None:
+        images.put_anchors(work, anchors)
+    if anchors is not None or graph.component_count > 1:
+        images.put_components(work)
     if problem.start is not None:
-        work.point("x", machine.put(centred(graph, problem.start)))
-
+        work.point("x", machine.put(images.image(problem.start)))
     engine = Engine.of(machine, work)
 
     def finish(law: Law, image: Array) -> Final:
         engine.queue.finish()
-        return Final.of(law, equations, np.take(machine.get(image), graph.pixels))
+        return Final.of(law, equations, images.values(machine.get(image)))
 
     return GridComputation(
         engine,
         solver,
         graph.size,
-        graph.component_count,
+        images.anchored,
         problem.start is None,
         finish,
+        images,
     )

@@ -93,14 +93,20 @@ def _module(defined: tuple[tuple[str, int], ...]) -> Any:
     return cupy().RawModule(code=source(), options=options, backend="nvrtc")
 
 
+@cache
+def _streams(device: int) -> tuple[Any, Any]:
+    """Streams of all queues of a GPU: CuPy keeps memory for each stream that was ever used."""
+    stream = cupy().cuda.Stream
+    return stream(non_blocking=True), stream(non_blocking=True)
+
+
 class DeviceQueue:
     """Two streams: work, whose launches are recorded as graphs, and questions."""
 
     def __init__(self, grid: npt.NDArray[Any], module: Any) -> None:
-        stream = cupy().cuda.Stream
         # As plain bytes: describing the fields at every launch takes longer than the kernel.
         self._grid, self._module = grid.view(f"V{grid.itemsize}"), module
-        self._work, self._questions = stream(non_blocking=True), stream(non_blocking=True)
+        self._work, self._questions = _streams(cupy().cuda.Device().id)
         self._stream = self._work
         self._event = cupy().cuda.Event(disable_timing=True)
         self._asked = cupy().cuda.Event(disable_timing=True)
@@ -118,6 +124,9 @@ class DeviceQueue:
 
     def replay(self, key: Hashable, body: Callable[[], None]) -> None:
         """Run launches, recorded at first as a graph."""
+        self._graph(key, body).launch(self._work)
+
+    def _graph(self, key: Hashable, body: Callable[[], None]) -> Any:
         graph = self._graphs.get(key)
         if graph is None:
             recording = cupy().cuda.Stream(non_blocking=True)
@@ -125,17 +134,16 @@ class DeviceQueue:
                 recording.begin_capture()
                 body()
                 graph = self._graphs[key] = recording.end_capture()
-        graph.launch(self._work)
+        return graph
 
     def mark(self) -> None:
         """Let questions wait for the work so far."""
         self._event.record(self._work)
         self._questions.wait_event(self._event)
 
-    def ask(self, body: Callable[[], None]) -> None:
-        """Launch kernels beside the work after the mark."""
-        with self._on(self._questions):
-            body()
+    def ask(self, key: Hashable, body: Callable[[], None]) -> None:
+        """Replay launches beside the work after the mark."""
+        self._graph(key, body).launch(self._questions)
 
     def answer(self, array: Array) -> bytes:
         """Content of a small array after all that was asked."""

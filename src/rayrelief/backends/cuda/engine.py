@@ -20,8 +20,13 @@ class Engine:
 
     @classmethod
     def of(cls, machine: Machine, work: Workspace) -> Engine:
-        """Compile what is needed; the workspace knows whether its image wraps."""
-        defined = definitions(work.pixels, bool(work.grid["wraps"][0]))
+        """Compile what is needed: the workspace knows whether its image wraps, or has anchors."""
+        defined = definitions(
+            work.pixels,
+            wraps=bool(work.grid["wraps"][0]),
+            directions=work.directions,
+            anchored="anchor" in work.arrays,
+        )
         queue = machine.queue(work.grid, defined)
         return cls(machine, work, queue, Schedule.of(work, queue, defined))
 

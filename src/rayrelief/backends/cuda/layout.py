@@ -50,7 +50,7 @@ SCALARS = np.dtype(
 LEVEL = np.dtype(
     [
         *_pointers("count tile_start tile_count block_start tile_of column value length"),
-        *_pointers("inverse strongest mass strong own rank aggregate to share"),
+        *_pointers("inverse strongest mass strong own anchor rank aggregate to share"),
         *_pointers("from from_length from_share b d x r e"),
         *_numbers("i4", "room rows columns width from_width pad"),
     ],
@@ -58,15 +58,17 @@ LEVEL = np.dtype(
 )
 GRID = np.dtype(
     [
-        *_pointers("offset*4 gamma*4 gamma_weight*4 x d r*2 p*2 q z residual right below kept*3"),
+        *_pointers("offset*8 gamma*8 gamma_weight*8 half_width*4 sigma*4 lead*4"),
+        *_pointers("anchor anchor_value x d r*2 p*2 q z residual c*4 kept*3"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
         *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
         *_pointers("component part bins depth median"),
         ("pinhole", "f8", 4),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
-        *_numbers("i4", "stride parts direction_parts tiles spread segments jumps"),
+        *_numbers("i4", "stride parts direction_parts tiles spread segments jumps redescends"),
         *_numbers("i4", "source_width source_x source_y"),
-        *_numbers("f4", "k slope threshold strength damping first turn*2 step*2"),
+        *_numbers("f4", "k slope threshold corner narrow cheapest ridge sure"),
+        *_numbers("f4", "strength damping first turn*2 step*2"),
         ("level", LEVEL, LEVELS),
     ],
     align=True,
@@ -77,8 +79,8 @@ GRID = np.dtype(
 class LevelSize:
     """Tiles of a level, and the room for its nodes, the entries of their rows, and their origins.
 
-    Measured: a level has 1.1 to 1.5 nodes per tile on maps, the coarse ones up to three; what has
-    no room is left out of the hierarchy, which then needs more cycles.
+    Measured: the first level has 1.1 nodes per tile on maps, and each one more than that above it,
+    up to three; what has no room is left out of the hierarchy, which then needs more cycles.
     """
 
     rows: int
@@ -94,8 +96,9 @@ class LevelSize:
     def room(self) -> int:
         """Nodes."""
         tiles = self.tiles
-        nodes = 1.45 * tiles if tiles > 100_000 else max((6 if tiles < 20_000 else 3) * tiles, 1024)
-        return -(-int(nodes) // 32) * 32
+        few, each = _NODES_PER_TILE.get(self.depth, (0, 6.0))
+        each = max(each, 6.0 if tiles <= few else 3.0 if tiles <= 5 * few else 0.0)
+        return -(-int(max(each * tiles, 512)) // 32) * 32
 
     @property
     def width(self) -> int:
@@ -104,8 +107,8 @@ class LevelSize:
 
     @property
     def from_width(self) -> int:
-        """Nodes of the level above that a node restricts from."""
-        return {1: 1, 2: 48, 3: 96}.get(self.depth, 256)
+        """Nodes of the level above that a node restricts from; pixels have labels instead."""
+        return {1: 0, 2: 48, 3: 96}.get(self.depth, 256)
 
     def arrays(self) -> dict[str, tuple[int, Any]]:
         """Length and type of each array."""
@@ -126,9 +129,11 @@ class LevelSize:
         }
 
 
-_NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "b", "d", "x", "r", "e"]
+# Room for these on a level, and for more where there are few tiles: there masks are anything.
+_NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)}
+_NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
-_PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual", "right", "below"]
+_PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
 
 
 def level_sizes(height: int, width: int) -> list[LevelSize]:
@@ -154,12 +159,14 @@ class Workspace:
     machine: Machine
     height: int
     width: int
+    directions: int = 4
     grid: Struct = field(init=False)
     sizes: list[LevelSize] = field(init=False)
     arrays: dict[str, Array] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        needed, room = memory_of(self.height, self.width), self.machine.room()
+        needed = memory_of(self.height, self.width, self.directions)
+        room = self.machine.room()
         require(
             needed <= room,
             f"a map of {self.width}x{self.height} pixels needs about {in_words(needed)} of the "
@@ -175,9 +182,9 @@ class Workspace:
         self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES)
         pixels = self.pixels
         self.place("x", pixels, np.float64)
-        for name in _PIXEL_FLOATS:
+        for name in (*_PIXEL_FLOATS, *(f"c{pair}" for pair in range(self.directions // 2))):
             self.place(name, pixels, np.float32)
-        self.place("shares", pixels, np.uint32)
+        self.place("shares", pixels, np.uint32 if self.directions == 4 else np.uint64)
         self.place("label", pixels, np.uint8)
         self.place("irregular", self.sizes[0].tiles, np.int32)
         self.place("dense", DENSE * DENSE, np.float32)
@@ -222,10 +229,11 @@ class Workspace:
         return found
 
 
-def memory_of(height: int, width: int) -> int:
+def memory_of(height: int, width: int, directions: int = 4) -> int:
     """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
-    surface, equations, components, depth = 8 + 5 + 3 * 4, 8 * 4, 4, 8
-    pixel = surface + equations + components + depth + 4 * len(_PIXEL_FLOATS)
+    surface, label, kept, components, depth = 8, 1, 3 * 4, 4, 8
+    edges = (2 * 4 + 4 // 2 + 1) * directions  # equations, conductances, shares
+    pixel = surface + label + kept + components + depth + edges + 4 * len(_PIXEL_FLOATS)
     return height * width * pixel + sum(map(_level_memory, level_sizes(height, width)))
 
 

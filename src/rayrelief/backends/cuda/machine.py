@@ -24,6 +24,7 @@ FILES = (
     "levels.cu",
     "coarsest.cu",
     "cycle.cu",
+    "level_cycle.cu",
     "measure.cu",
     "median.cu",
 )
@@ -35,10 +36,16 @@ def source() -> str:
     return "\n".join((KERNELS / name).read_text(encoding="utf-8") for name in FILES)
 
 
-def definitions(pixels: int, wraps: bool) -> dict[str, int]:
-    """What the kernels are compiled for: small images have small blocks, to use all of a GPU."""
-    across = 24 if pixels <= 1 << 20 else 54
-    return {"TILE_X": across, "TILE_Y": 24, "PIXEL_STEPS": 3, "WRAPS": int(wraps)}
+def definitions(
+    pixels: int, *, wraps: bool = False, directions: int = 4, anchored: bool = False
+) -> dict[str, int]:
+    """What the kernels are compiled for: small images have small blocks, to use all of a GPU.
+
+    Those of eight directions would not fit into shared memory otherwise.
+    """
+    across = 24 if pixels <= 1 << 20 or directions == 8 else 54
+    tile = {"TILE_X": across, "TILE_Y": 24, "PIXEL_STEPS": 3}
+    return tile | {"WRAPS": int(wraps), "DIRECTIONS": directions, "ANCHORED": int(anchored)}
 
 
 class Queue(Protocol):
@@ -56,8 +63,8 @@ class Queue(Protocol):
         """Let questions from now on wait for the work so far."""
         ...
 
-    def ask(self, body: Callable[[], None]) -> None:
-        """Launch kernels that only look, beside the work after the mark."""
+    def ask(self, key: Hashable, body: Callable[[], None]) -> None:
+        """Replay launches that only look, beside the work after the mark."""
         ...
 
     def answer(self, array: Array) -> bytes:

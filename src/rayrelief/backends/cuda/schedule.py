@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from rayrelief.backends.cuda.layout import LevelSize, Workspace
 from rayrelief.backends.cuda.machine import Queue
 
-WEIGHED = 32, 16  # pixels of a block of the kernel ``weigh``
+WEIGHED = 32, 64  # pixels of a block of the kernel ``weigh``, times directions
 SCANNED = 1024  # tiles that a block numbers where there are more than MOST_SCANNED
 MOST_SCANNED = 16384
 MOST_BLOCKS = 2112  # of kernels whose threads go on until all is done
@@ -25,6 +27,8 @@ class Schedule:
 
     queue: Queue
     tile: tuple[int, int]
+    directions: int
+    anchored: bool
     height: int
     width: int
     sizes: list[LevelSize]
@@ -37,7 +41,8 @@ class Schedule:
         grid = work.grid
         tile = defined["TILE_X"], defined["TILE_Y"]
         depths = int(grid["tail"][0]), int(grid["small_set_up"][0])
-        schedule = cls(queue, tile, work.height, work.width, work.sizes, *depths)
+        kind = defined["DIRECTIONS"], bool(defined["ANCHORED"])
+        schedule = cls(queue, tile, *kind, work.height, work.width, work.sizes, *depths)
         work.sum_up(max(schedule.tiles, schedule.weighed, schedule.spread))
         grid["tiles"], grid["spread"] = schedule.tiles, schedule.spread
         grid["parts"] = 1 if schedule.collects else schedule.tiles
@@ -65,7 +70,7 @@ class Schedule:
     @property
     def weighed(self) -> int:
         """Blocks of ``weigh``."""
-        return -(-self.width // WEIGHED[0]) * -(-self.height // WEIGHED[1])
+        return -(-self.width // WEIGHED[0]) * -(-self.height // (WEIGHED[1] // self.directions))
 
     @property
     def spread(self) -> int:
@@ -98,9 +103,9 @@ class Schedule:
             self.queue.launch("median_count", self.spread, 256, byte)
             self.queue.launch("median_pick", 1, 512, byte, place)
 
-    def weigh(self) -> None:
-        """Law at x to conductances, residual, energy."""
-        self.queue.launch("weigh", self.weighed, 256)
+    def weigh(self, kernel: str = "weigh") -> None:
+        """Law at x, which a kernel knows, to conductances, residual, energy."""
+        self.queue.launch(kernel, self.weighed, 256)
         self.queue.launch("begin", 1, 512, self.weighed)
 
     def set_up(self) -> None:
@@ -134,10 +139,18 @@ class Schedule:
         launch("scan_totals", 1, 1024, size.depth)
         launch("start_tiles", _blocks(tiles, 256), 256, size.depth)
 
+    def aim(self, rtol: float) -> None:
+        """Set the residual that the cycles are to reach."""
+        self.queue.launch("aim", 1, 32, int(np.float32(rtol).view(np.int32)))
+
     def cycles(self, count: int, done: int = 0) -> None:
-        """Steps of conjugate gradients after so many done: their vectors change places."""
+        """Steps of conjugate gradients after so many done: their vectors change places.
+
+        If they have reached their aim, the correction follows.
+        """
         for number in range(done, done + count):
             self._cycle(number % 2)
+        self.queue.launch("correct", self.spread, 256, 1)
 
     def _cycle(self, parity: int) -> None:
         launch, above = self.queue.launch, self.sizes[: self.tail - 1]
@@ -162,11 +175,12 @@ class Schedule:
         if self.collects:
             self.queue.launch("collect", 1, 1024, slot, slots)
 
-    def step(self, components: int, segments: int) -> None:
-        """Correction to the new surface; each of several components keeps its mean."""
+    def step(self, components: int, segments: int, *, is_corrected: bool) -> None:
+        """Correction to the new surface; components keep their means, or balance their anchors."""
         launch = self.queue.launch
-        launch("correct", self.spread, 256)
-        if components > 1:
+        if not is_corrected:
+            launch("correct", self.spread, 256)
+        if components > 1 or self.anchored:
             launch("sum_segments", min(segments, MOST_BLOCKS), 256)
             launch("mean_components", _blocks(components, 256), 256)
             launch("step_components", min(segments, MOST_BLOCKS), 256)

@@ -192,7 +192,7 @@ def run(
             mask=scene.mask,
             confidence=scene.confidence,
             method=method,
-            backend=backend_for(device, method, threads, with_prior="prior" in known),
+            backend=backend_for(device, method, threads, repeats="periodic" in known),
             callback=advance,
             memory_check=memory_check,
             **known,

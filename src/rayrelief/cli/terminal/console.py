@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from itertools import count
 from typing import TYPE_CHECKING
 
 import typer
@@ -194,9 +195,11 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[Iteration], No
             state = f"{number}  change {iteration.change:.1e}"
             bar.update(task, completed=iteration.number, state=state)
 
+        kernels = count(1)
+
         def compiling() -> None:
             signals.check()
-            bar.update(task, state=COMPILING)
+            bar.update(task, state=f"{COMPILING}; {next(kernels)} so far")
 
         with on_compilation(compiling):
             yield advance

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import get_num_threads, get_thread_id, njit, prange, set_num_threads
+from numba import njit, prange
 
 from rayrelief.conventions import SingleArray
 from rayrelief.solvers.kernels import entries
@@ -17,8 +16,9 @@ from rayrelief.solvers.multigrid.rows import CompressedRows, Rows
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
 ROWS_PER_BLOCK = 512
+ROWS_PER_PIECE, MOST_PIECES = 1 << 16, 16  # of rows that are swapped with columns side by side
 CAPACITY = 48  # entries of a coarse row: enough nearly always, since rows have 9 to 16 on average
-MOST_THREADS = 4  # of a product: each takes five bytes a node
+TABLE = 16  # places of a table of nodes for each entry of a row that there is room for
 PART = 1 << 15  # rows that are filled at a time
 MORE = 1.2  # times the entries that the first rows suggest
 
@@ -43,10 +43,17 @@ def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
 
 def transposed(transfer: Transfer, columns: int) -> Transfer:
     """Swap rows and columns."""
+    rows = len(transfer.start) - 1
+    pieces = min(MOST_PIECES, max(1, rows // ROWS_PER_PIECE))
+    bounds = np.linspace(0, rows, pieces + 1).astype(np.int64)
+    counts = np.zeros((pieces, columns), dtype=np.int32)
     start = np.zeros(columns + 1, dtype=np.int32)
     column = np.empty_like(transfer.column)
     weight = np.empty_like(transfer.value)
-    _transpose(*transfer.arrays, start, column, weight)
+    _count_columns(transfer.arrays, bounds, counts)
+    _add_counts(counts, start[1:])
+    np.cumsum(start, out=start)
+    _transpose(transfer.arrays, bounds, start, counts, column, weight)
     return Transfer(start, column, weight)
 
 
@@ -57,32 +64,18 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     all their digits beside strong ones. The diagonal follows from the rows' sums being zero.
     """
     size = len(down.start) - 1
-    with _at_most(MOST_THREADS) as threads:
-        fine_place = np.full((threads, rows.size), -1, dtype=np.int32)
-        coarse_place = np.full((threads, size), -1, dtype=np.int32)
 
-        def fill(*part: Any) -> None:
-            _multiply(rows.arrays, up.arrays, down.arrays, fine_place, coarse_place, *part)
+    def fill(*part: Any) -> None:
+        _multiply(rows.arrays, up.arrays, down.arrays, *part)
 
-        return Rows(*_compressed(size, CAPACITY, fill), size)
-
-
-@contextmanager
-def _at_most(threads: int) -> Iterator[int]:
-    """Run kernels on no more than so many of the threads that they have now; yields how many."""
-    available = get_num_threads()
-    set_num_threads(min(available, threads))
-    try:
-        yield get_num_threads()
-    finally:
-        set_num_threads(available)
+    return Rows(*_compressed(size, CAPACITY, fill), size)
 
 
 def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[Any, Any, Any]:
     """Compressed rows (start, column, value), filled and packed some at a time.
 
     ``fill(first, column, value, count)`` writes rows from the first one on into arrays with room
-    for so many entries each, and how many there are; of a row that is too long only that.
+    for so many entries each, and how many there are; of a row that is too long, a room to try.
     """
     start = np.zeros(size + 1, dtype=np.int32)
     packed = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
@@ -150,23 +143,44 @@ def _interpolate(
                 share[0] = 1.0
 
 
-@njit(cache=True)
+@njit(cache=True, parallel=True)
+def _count_columns(rows: Any, bounds: Any, counts: Any) -> None:
+    """How many entries each piece of the rows has in each column."""
+    start, column, _ = rows
+    for piece in prange(len(counts)):
+        count = counts[piece]
+        for e in range(np.uint64(start[bounds[piece]]), np.uint64(start[bounds[piece + 1]])):
+            count[column[e]] += 1
+
+
+@njit(cache=True, parallel=True)
+def _add_counts(counts: Any, total: Any) -> None:
+    """Entries of each column in the pieces before each piece, in place, and in all of them."""
+    pieces, columns = counts.shape
+    for block in prange((columns + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        for j in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, columns)):
+            before = 0
+            for piece in range(pieces):
+                count = counts[piece, j]
+                counts[piece, j] = before
+                before += count
+            total[j] = before
+
+
+@njit(cache=True, parallel=True)
 def _transpose(
-    row_start: Any, row_column: Any, row_weight: Any, start: Any, column: Any, weight: Any
+    rows: Any, bounds: Any, column_start: Any, counts: Any, column: Any, weight: Any
 ) -> None:
-    for e in range(len(row_column)):
-        start[row_column[e] + 1] += 1
-    for j in range(len(start) - 1):
-        start[j + 1] += start[j]
-    for i in range(len(row_start) - 1):
-        for e in range(row_start[i], row_start[i + 1]):
-            j = row_column[e]
-            at = start[j]
-            column[at], weight[at] = i, row_weight[e]
-            start[j] = at + 1
-    for j in range(len(start) - 1, 0, -1):
-        start[j] = start[j - 1]
-    start[0] = 0
+    """Entries by column, each in the order of the rows; counts are used up."""
+    start, row_column, row_weight = rows
+    for piece in prange(len(counts)):
+        before = counts[piece]
+        for i in range(np.uint64(bounds[piece]), np.uint64(bounds[piece + 1])):
+            for e in range(np.uint64(start[i]), np.uint64(start[i + np.uint64(1)])):
+                j = row_column[e]
+                at = np.uint64(column_start[j] + before[j])
+                before[j] += 1
+                column[at], weight[at] = i, row_weight[e]
 
 
 @njit(cache=True, parallel=True)
@@ -174,33 +188,36 @@ def _multiply(
     rows: Any,
     up: Any,
     down: Any,
-    fine_place: Any,
-    coarse_place: Any,
     begin: int,
     column: Any,
     conductance: Any,
     count: Any,
 ) -> None:
-    """Rows of the product from ``begin`` on; of a row that is too long only the length is found.
+    """Rows of the product from ``begin`` on; of a row that is too long, that it is longer.
 
-    Row J: first (P^T L)_J over the fine nodes near J, then this times P. The places of nodes in
-    the two lists are -1 outside of the row under way. Unsigned indices spare checks of each access.
+    Row J: first (P^T L)_J over the fine nodes near J, then this times P. Where a node stands in
+    one of the two lists is looked up in a table that is small: it stays in the cache, and no thread
+    needs memory for all nodes. Unsigned indices spare checks of each access.
     """
     _, row_column, row_conductance = rows
     up_start, up_column, up_weight = up
     down_start, down_column, down_weight = down
     size, capacity = column.shape
+    places = 1
+    while places < TABLE * capacity:
+        places *= 2
     for block in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        near_place, place = fine_place[get_thread_id()], coarse_place[get_thread_id()]
-        near, flow = np.empty(64, dtype=np.uint32), np.empty(64)
+        near, nodes, flow = _table(places), np.empty(places, dtype=np.uint32), np.empty(places)
+        found, most = _table(places), places // 2
+        before_near = before_found = 0  # numbers of earlier rows are less
         for n in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, size)):
-            J, nears = begin + n, 0
+            J, nears, length = begin + n, 0, 0
             for member in range(np.uint64(down_start[J]), np.uint64(down_start[J + 1])):
                 i, share = down_column[member], np.float64(down_weight[member])
                 first, end, step = entries(rows, i, len(up_start) - 1)
-                room = nears + (end - first) // step + 2
-                if room > len(near):
-                    near, flow = _longer(near, nears, 2 * room), _longer(flow, nears, 2 * room)
+                if nears + (end - first) // step >= most:
+                    length = 2 * capacity  # try again with larger tables
+                    break
                 joined = 0.0
                 for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
                     c = row_conductance[e]
@@ -208,49 +225,58 @@ def _multiply(
                         continue
                     joined += c
                     j = row_column[e]
-                    at = near_place[j]
+                    slot = _place(near, before_near, j)
+                    at = near[slot, 1] - before_near
                     if at < 0:
-                        near_place[j], near[nears], flow[nears] = nears, j, share * c
+                        near[slot, 0], near[slot, 1] = j, before_near + nears
+                        nodes[np.uint64(nears)], flow[np.uint64(nears)] = j, share * c
                         nears += 1
                     else:
-                        flow[np.uint32(at)] += share * c
-                at = near_place[i]
+                        flow[np.uint64(at)] += share * c
+                slot = _place(near, before_near, i)
+                at = near[slot, 1] - before_near
                 if at < 0:
-                    near_place[i], near[nears], flow[nears] = nears, i, -share * joined
+                    near[slot, 0], near[slot, 1] = i, before_near + nears
+                    nodes[np.uint64(nears)], flow[np.uint64(nears)] = i, -share * joined
                     nears += 1
                 else:
-                    flow[at] -= share * joined
-            length = 0
+                    flow[np.uint64(at)] -= share * joined
             row, values = column[n], conductance[n]
-            for m in range(nears):
-                j, f = near[m], flow[m]
-                near_place[j] = -1
-                for u in range(np.uint64(up_start[j]), np.uint64(up_start[j + 1])):
+            for m in range(np.uint64(nears)):
+                j, f = np.uint64(nodes[m]), flow[m]
+                for u in range(np.uint64(up_start[j]), np.uint64(up_start[j + np.uint64(1)])):
                     K = up_column[u]
-                    at = place[K]
-                    if at < 0 and K != J:
-                        place[K] = length
-                        if length < capacity:
-                            row[length], values[length] = K, f * up_weight[u]
+                    if K == J:
+                        continue
+                    slot = _place(found, before_found, K)
+                    at = found[slot, 1] - before_found
+                    if at < 0 and length < capacity:
+                        found[slot, 0], found[slot, 1] = K, before_found + length
+                        row[np.uint64(length)], values[np.uint64(length)] = K, f * up_weight[u]
                         length += 1
-                    elif K != J and at < capacity:
-                        values[np.uint32(at)] += f * up_weight[u]
+                    elif at < 0:
+                        length = 2 * capacity
+                    else:
+                        values[np.uint64(at)] += f * up_weight[u]
             count[n] = length
-            for at in range(min(length, capacity)):
-                place[row[at]] = -1
-            if length > capacity:  # the others are found in the same way as they were marked
-                for m in range(nears):
-                    for u in range(up_start[near[m]], up_start[near[m] + 1]):
-                        place[up_column[u]] = -1
+            before_near += nears
+            before_found += min(length, capacity)
 
 
-@njit
-def _longer(array: Any, used: int, length: int) -> Any:
-    """The same array with more room."""
-    longer = np.empty(length, dtype=array.dtype)
-    for n in range(used):
-        longer[n] = array[n]
-    return longer
+@njit(inline="always")
+def _table(places: int) -> Any:
+    """Nodes and their numbers, none at first."""
+    return np.full((places, 2), -1, dtype=np.int64)
+
+
+@njit(inline="always")
+def _place(table: Any, before: int, node: Any) -> Any:
+    """Where a node stands in a table, or would; numbers of other rows are less than before."""
+    last = np.uint64(len(table) - 1)
+    slot = np.uint64(node) & last
+    while table[slot, 1] >= before and table[slot, 0] != node:
+        slot = (slot + np.uint64(1)) & last
+    return slot
 
 
 @njit(cache=True, parallel=True)

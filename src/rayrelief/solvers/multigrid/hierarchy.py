@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.operators import Operator
+from rayrelief.solvers.kernels import block_range
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
 from rayrelief.solvers.multigrid.cycle import (
@@ -23,6 +24,7 @@ from rayrelief.solvers.multigrid.galerkin import Transfer, coarse_rows, interpol
 from rayrelief.solvers.multigrid.rows import Rows, stencil
 
 MAX_LEVELS = 50
+ROWS_PER_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,8 @@ class Hierarchy:
         The last level then has one node for each component (one that floats do not split): nothing
         is due to a free constant.
         """
-        mass = operator.conductance.sum(axis=0)
+        mass = np.empty(operator.graph.size, dtype=np.float32)
+        _add_directions(operator.conductance, mass)
         wide, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
         down = Restriction.of(up, wide)
         del wide  # and its weights
@@ -93,6 +96,25 @@ def _next_level(level: Level) -> tuple[Transfer, Transfer, Level]:
     if len(anchors):
         anchors = coarse_anchors(down, anchors)
     return down, up, Level(coarse_rows(rows, up, down), mass, anchors)
+
+
+@njit(cache=True, parallel=True)
+def _add_directions(values: Any, sums: Any) -> None:
+    for k in prange((len(sums) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        lo, hi = block_range(k, ROWS_PER_BLOCK, 0, len(sums))
+        total = sums[lo:hi]
+        total[:] = values[0, lo:hi]
+        for d in range(1, len(values)):
+            total += values[d, lo:hi]
+
+
+@njit(cache=True, parallel=True)
+def _move(values: Any, offset: Any, moved: Any) -> None:
+    """Copy values with an offset added."""
+    for k in prange((len(values) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        lo, hi = block_range(k, ROWS_PER_BLOCK, 0, len(values))
+        for i in range(lo, hi):
+            moved[i] = values[i] + offset
 
 
 @njit(cache=True)
@@ -132,13 +154,20 @@ def _stack(parts: list[Any], offsets: Any) -> tuple[Any, Any, Any]:
     parts.clear()
     begins = np.cumsum([0, *(len(column) for column in columns[:-1])])
     start = np.zeros(1 + sum(len(start) - 1 for start in starts), dtype=np.int32)
-    np.concatenate(
-        [part[1:] + begin for part, begin in zip(starts, begins, strict=True)],
-        out=start[1:],
-        casting="same_kind",
-    )
-    for part, offset in zip(columns, offsets, strict=True):
-        np.add(part, np.uint32(offset), out=part)
-    column = np.concatenate(columns)
-    columns.clear()
-    return start, column, np.concatenate(values)
+    first = 1
+    for part, begin in zip(starts, begins, strict=True):
+        _move(part[1:], np.int32(begin), start[first:])
+        first += len(part) - 1
+    column = _moved_together(columns, [np.uint32(offset) for offset in offsets])
+    return start, column, _moved_together(values, [np.float32(0.0)] * len(values))
+
+
+def _moved_together(parts: list[Any], offsets: list[Any]) -> Any:
+    """Parts, with an offset added to each, in one array; the list is emptied on the way."""
+    together = np.empty(sum(map(len, parts)), dtype=parts[0].dtype)
+    first = 0
+    for number, offset in enumerate(offsets):
+        part, parts[number] = parts[number], None
+        _move(part, offset, together[first:])
+        first += len(part)
+    return together

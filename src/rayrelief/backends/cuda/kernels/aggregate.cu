@@ -1,6 +1,6 @@
 // Aggregates of pixels: connected components of strong edges inside fixed tiles of 3 x 3 pixels.
 // A pixel interpolates from its own aggregate and, along strong edges that leave the tile, from
-// those of its neighbours: four shares of 1/255. One without a strong edge interpolates from its
+// those of its neighbours: shares of 1/255 each. One without a strong edge interpolates from its
 // neighbours alone.
 #define WHOLE 255
 #define NO_AGGREGATE 255
@@ -17,57 +17,67 @@ DEVICE Block block_of(const Grid& g) {
 
 DEVICE bool leaves_right(const Grid& g, int x) { return x % 3 == 2 || x == g.width - 1; }
 
-// Shares of the four neighbours in a pixel that has these strong edges (a bit each).
-DEVICE u32 strong_shares(const Grid& g, int x, int y, const float* c, int strong) {
+DEVICE bool leaves(const Grid& g, int x, int y, int d) {
+  bool aside = step_x(d) > 0 ? leaves_right(g, x) : step_x(d) < 0 && x % 3 == 0;
+  return aside || (step_y(d) > 0 ? y % 3 == 2 : step_y(d) < 0 && y % 3 == 0);
+}
+
+// Shares of the neighbours in a pixel that has these strong edges (a bit each).
+DEVICE Shares strong_shares(const Grid& g, int x, int y, const float* c, int strong) {
   float sum = 0.f;
-  UNROLL for (int d = 0; d < 4; d++) sum += strong >> d & 1 ? c[d] : 0.f;
-  const bool leaves[4] = {leaves_right(g, x), x % 3 == 0, y % 3 == 2, y % 3 == 0};
-  u32 packed = 0;
-  UNROLL for (int d = 0; d < 4; d++)
-    if ((strong >> d & 1) && leaves[d])
-      packed |= (u32)(WHOLE * g.damping * (c[d] / sum) + .5f) << (8 * d);
+  UNROLL for (int d = 0; d < DIRECTIONS; d++) sum += strong >> d & 1 ? c[d] : 0.f;
+  Shares packed = 0;
+  UNROLL for (int d = 0; d < DIRECTIONS; d++)
+    if ((strong >> d & 1) && leaves(g, x, y, d))
+      packed |= (Shares)(WHOLE * g.damping * (c[d] / sum) + .5f) << (8 * d);
   return packed;
 }
 
 // Shares that sum to the whole, in proportion to conductances.
-DEVICE u32 proportional_shares(const float* c) {
-  float sum = c[0] + c[1] + c[2] + c[3];
+DEVICE Shares proportional_shares(const float* c) {
+  float sum = 0.f;
+  UNROLL for (int d = 0; d < DIRECTIONS; d++) sum += c[d];
   if (!(sum > 0.f)) return 0;
-  int best = 0, left = WHOLE, share[4];
-  UNROLL for (int d = 0; d < 4; d++) {
+  int best = 0, left = WHOLE, share[DIRECTIONS];
+  UNROLL for (int d = 0; d < DIRECTIONS; d++) {
     share[d] = (int)(WHOLE * (c[d] / sum));
     left -= share[d];
     if (c[d] > c[best]) best = d;
   }
-  u32 packed = 0;
-  UNROLL for (int d = 0; d < 4; d++) packed |= (u32)(share[d] + (d == best ? left : 0)) << (8 * d);
+  Shares packed = 0;
+  UNROLL for (int d = 0; d < DIRECTIONS; d++)
+    packed |= (Shares)(share[d] + (d == best ? left : 0)) << (8 * d);
   return packed;
 }
 
+// Conductances of pixels in shared memory, c[pair][place], towards direction d of place s.
+#define TOWARDS(c, s, d, across) (c[(d) / 2][(d) & 1 ? (s) + STEP(d, across) : (s)])
+
 KERNEL(aggregate, 256) {
-  SHARED float R[SX * SY], B[SX * SY], most[SX * SY];
+  SHARED float C[PAIRS][SX * SY], most[SX * SY];
   SHARED u8 strong[SX * SY];
   Block block = block_of(g);
   EACH(s, SX * SY) {
     i64 i = pixel_at(g, block.x + s % SX - REACH, block.y + s / SX - REACH);
-    R[s] = i >= 0 ? g.right[i] : 0.f;
-    B[s] = i >= 0 ? g.below[i] : 0.f;
+    UNROLL for (int pair = 0; pair < PAIRS; pair++) C[pair][s] = i >= 0 ? g.c[pair][i] : 0.f;
     strong[s] = 0;
   }
   SYNC();
   EACH(s, SX * SY) {
-    bool inner = s % SX > 0 && s / SX > 0;
-    most[s] = inner ? fmaxf(fmaxf(R[s], R[s - 1]), fmaxf(B[s], B[s - SX])) : 0.f;
+    bool inner = s % SX > 0 && s / SX > 0 && s / SX < SY - 1;
+    float strongest = 0.f;
+    UNROLL for (int d = 0; d < DIRECTIONS; d++)
+      if (inner) strongest = fmaxf(strongest, TOWARDS(C, s, d, SX));
+    most[s] = strongest;
   }
   SYNC();
   EACH(s, SX * SY) {
-    int lx = s % SX, ly = s / SX;
+    int lx = s % SX, ly = s / SX, flags = 0;
     if (lx < 2 || lx >= SX - 2 || ly < 2 || ly >= SY - 2) continue;
-    const float c[4] = {R[s], R[s - 1], B[s], B[s - SX]};
-    const int there[4] = {s + 1, s - 1, s + SX, s - SX};
-    int flags = 0;
-    UNROLL for (int d = 0; d < 4; d++)
-      if (c[d] > 0.f && c[d] >= g.strength * fmaxf(most[s], most[there[d]])) flags |= 1 << d;
+    UNROLL for (int d = 0; d < DIRECTIONS; d++) {
+      float c = TOWARDS(C, s, d, SX);
+      if (c > 0.f && c >= g.strength * fmaxf(most[s], most[s + STEP(d, SX)])) flags |= 1 << d;
+    }
     strong[s] = flags;
   }
   SYNC();
@@ -75,29 +85,24 @@ KERNEL(aggregate, 256) {
     int x = block.x + t % TILE_X, y = block.y + t / TILE_X;
     int s = (t / TILE_X + REACH) * SX + t % TILE_X + REACH;
     if (x >= g.width || y >= g.height) continue;
-    float c[4] = {R[s], R[s - 1], B[s], B[s - SX]};
-    const int there[4] = {s + 1, s - 1, s + SX, s - SX};
-    u32 shares;
-    if (strong[s]) {
-      shares = strong_shares(g, x, y, c, strong[s]);
-    } else {
-      UNROLL for (int d = 0; d < 4; d++) c[d] = strong[there[d]] ? c[d] : 0.f;
-      shares = proportional_shares(c);
-    }
-    g.shares[(i64)y * g.width + x] = shares;
+    float c[DIRECTIONS];
+    UNROLL for (int d = 0; d < DIRECTIONS; d++)
+      c[d] = strong[s] || strong[s + STEP(d, SX)] ? TOWARDS(C, s, d, SX) : 0.f;
+    g.shares[(i64)y * g.width + x] =
+        strong[s] ? strong_shares(g, x, y, c, strong[s]) : proportional_shares(c);
   }
   const Level& L = g.level[1];
   EACH(t, TILE_X / 3 * (TILE_Y / 3)) {
     int column = block.x / 3 + t % (TILE_X / 3), row = block.y / 3 + t / (TILE_X / 3);
     if (column >= L.columns || row >= L.rows) continue;
     int first = (t / (TILE_X / 3) * 3 + REACH) * SX + t % (TILE_X / 3) * 3 + REACH;
-    u32 left = 0, right = 0, below = 0;  // nine bits: nodes, and their strong edges inside
+    u32 left = 0, edges[PAIRS] = {};  // nine bits: nodes, and the strong edges that leave them inside
     UNROLL for (int k = 0; k < 9; k++) {
-      int flags = strong[first + k / 3 * SX + k % 3];
-      bool within = 3 * column + k % 3 < g.width && 3 * row + k / 3 < g.height;
-      if (flags && within) left |= 1u << k;
-      if ((flags >> RIGHT & 1) && within && !leaves_right(g, 3 * column + k % 3)) right |= 1u << k;
-      if ((flags >> BELOW & 1) && k < 6) below |= 1u << k;
+      int x = 3 * column + k % 3, y = 3 * row + k / 3, flags = strong[first + k / 3 * SX + k % 3];
+      if (x >= g.width || y >= g.height) continue;
+      if (flags) left |= 1u << k;
+      UNROLL for (int d = 0; d < DIRECTIONS; d += 2)
+        if ((flags >> d & 1) && !leaves(g, x, y, d)) edges[d / 2] |= 1u << k;
     }
     u8 labels[9];
     UNROLL for (int k = 0; k < 9; k++) labels[k] = NO_AGGREGATE;
@@ -106,7 +111,12 @@ KERNEL(aggregate, 256) {
       u32 part = left & (0u - left), before;
       do {
         before = part;
-        part |= (part & right) << 1 | (part >> 1 & right) | (part & below) << 3 | (part >> 3 & below);
+        UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
+          u32 there = part & edges[d / 2];
+          int step = STEP(d, 3);
+          part |= step > 0 ? there << step | (part >> step & edges[d / 2])
+                           : there >> -step | (part << -step & edges[d / 2]);
+        }
       } while (part != before);
       UNROLL for (int k = 0; k < 9; k++) if (part >> k & 1) labels[k] = (u8)count;
       left &= ~part;
@@ -119,11 +129,13 @@ KERNEL(aggregate, 256) {
   }
 }
 
-DEVICE float share_of(u32 shares, int d) { return (float)(shares >> (8 * d) & 255); }
+DEVICE float share_of(Shares shares, int d) { return (float)(shares >> (8 * d) & 255); }
 
 // Share of a pixel's own aggregate, of 255.
-DEVICE float own_share(u32 shares) {
-  return WHOLE - share_of(shares, 0) - share_of(shares, 1) - share_of(shares, 2) - share_of(shares, 3);
+DEVICE float own_share(Shares shares) {
+  float own = WHOLE;
+  UNROLL for (int d = 0; d < DIRECTIONS; d++) own -= share_of(shares, d);
+  return own;
 }
 
 // ---- numbers of coarse nodes: exclusive sums of the counts of their tiles

@@ -1,9 +1,10 @@
 // The last levels by one block, which ends with a dense inverse.
 #define LAST_THREADS 256
 #define LAST_ROOM 500
+#define HELD_DOWN 1e-5f  // anchors that weigh less are left to the balance of the whole (measure.cu)
 
-// Dense inverse of level l by Gauss-Jordan. A constant is added to each component, so that the
-// matrix has an inverse; pivots that are rounding errors are left out.
+// Dense inverse of level l by Gauss-Jordan. A constant is added to each component that no anchor
+// holds, so that the matrix has an inverse; pivots that are rounding errors are left out.
 DEVICE void invert(const Grid& g, int l) {
   SHARED float D[DENSE * (DENSE + 1)], diagonal[DENSE], row[DENSE], column[DENSE];
   SHARED int label[DENSE];
@@ -18,6 +19,9 @@ DEVICE void invert(const Grid& g, int l) {
       D[i * stride + (c & INDEX)] -= v;
       sum += v;
     })
+#if ANCHORED
+    sum += L.anchor[i];
+#endif
     D[i * stride + i] += sum;
     diagonal[i] = sum;
     label[i] = i;
@@ -52,6 +56,11 @@ DEVICE void invert(const Grid& g, int l) {
     }
     sum = warp_sum(sum);
     size = warp_sum(size);
+#if ANCHORED
+    float anchors = 0.f;
+    EACH_LANE(j, n) if (label[j] == label[i]) anchors += L.anchor[j];
+    if (warp_sum(anchors) > HELD_DOWN * sum) continue;
+#endif
     EACH_LANE(j, n) if (label[j] == label[i]) D[i * stride + j] += sum / (size * size);
   }
   SYNC();

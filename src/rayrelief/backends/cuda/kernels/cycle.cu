@@ -3,18 +3,20 @@
 //
 // On pixels a block has a tile and PIXEL_STEPS + 1 pixels around it. Each thread keeps HELD pixels
 // of a column in registers; shared memory tells it what its neighbours hold. With every step one
-// more ring around the tile is wrong: the last one is right in the tile.
+// more ring around the tile is wrong: the last one is right in the tile. Where pixels are anchored,
+// no constant is free: none is taken off.
 #define FAR (PIXEL_STEPS + 1)
 #define ACROSS (TILE_X + 2 * FAR > 32 ? 64 : 32)
 #define TILE_THREADS (8 * ACROSS)
 #define HELD ((TILE_Y + 2 * FAR) / 8)
-#define CELLS (TILE_THREADS * HELD)
+#define PAD (ACROSS + DIRECTIONS / 8)  // before the first cell: the place of its last neighbour
+#define CELLS (TILE_THREADS * HELD + 2 * PAD)
 
 // r . z without the free constant, and the mean of z, of cycles of one parity.
 DEVICE double product_rz(const Grid& g, int parity, double& mean) {
   double total[3];
   totals<3>(g, SUM_RZ + 3 * parity, g.parts, total);
-  mean = total[2] / g.s->nodes;
+  mean = ANCHORED ? 0. : total[2] / g.s->nodes;
   return total[0] - total[1] * mean;
 }
 
@@ -26,10 +28,18 @@ DEVICE float step_length(const Grid& g, int parity) {
   return (float)ratio(rz, pq[0]);
 }
 
-struct Held { float r[HELD], z[HELD], d[HELD], right[HELD], left[HELD], below[HELD], above, inverse[HELD]; };
+struct Held {
+  float r[HELD], z[HELD], d[HELD], right[HELD], left[HELD], below[HELD], above, inverse[HELD];
+#if DIRECTIONS == 8
+  float diagonal[4][HELD];
+#endif
+#if ANCHORED
+  float anchor[HELD];
+#endif
+};
 
 // Pixel k of a thread: its place in shared memory, and in the image.
-#define CELL(k) (ACROSS + (thread / ACROSS * HELD + (k)) * ACROSS + thread % ACROSS)
+#define CELL(k) (PAD + (thread / ACROSS * HELD + (k)) * ACROSS + thread % ACROSS)
 #define PIXEL_X (block.x + thread % ACROSS - FAR)
 #define PIXEL_Y(k) (block.y + thread / ACROSS * HELD + (k) - FAR)
 
@@ -40,14 +50,23 @@ DEVICE bool in_tile(const Grid& g, Block block, int x, int y) {
 
 DEVICE void hold_conductances(const Grid& g, Held& held, Block block, int thread) {
   i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(-1));
-  held.above = i >= 0 ? g.below[i] : 0.f;
+  held.above = i >= 0 ? g.c[1][i] : 0.f;
   UNROLL for (int k = 0; k < HELD; k++) {
     i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
     i64 left = pixel_at(g, PIXEL_X - 1, PIXEL_Y(k));
-    held.right[k] = i >= 0 ? g.right[i] : 0.f;
-    held.left[k] = left >= 0 ? g.right[left] : 0.f;
-    held.below[k] = i >= 0 ? g.below[i] : 0.f;
+    held.right[k] = i >= 0 ? g.c[0][i] : 0.f;
+    held.left[k] = left >= 0 ? g.c[0][left] : 0.f;
+    held.below[k] = i >= 0 ? g.c[1][i] : 0.f;
     float sum = held.right[k] + held.left[k] + held.below[k] + (k ? held.below[k - 1] : held.above);
+#if DIRECTIONS == 8
+    UNROLL for (int d = 4; d < 8; d++) {
+      i64 j = i >= 0 ? neighbour_of(g, PIXEL_X, PIXEL_Y(k), d) : -1;
+      sum += held.diagonal[d - 4][k] = conductance(g, i, j, d);
+    }
+#endif
+#if ANCHORED
+    sum += held.anchor[k] = i >= 0 ? g.anchor[i] : 0.f;
+#endif
     held.inverse[k] = sum > 1e-30f ? 1.f / sum : 0.f;
   }
 }
@@ -60,6 +79,13 @@ DEVICE void subtract_flow(Held& held, const float* d, int thread) {
     float down = k + 1 < HELD ? held.d[k + 1] : d[CELL(k) + ACROSS];
     held.r[k] -= held.right[k] * (here - d[CELL(k) + 1]) + held.left[k] * (here - d[CELL(k) - 1]) +
                  held.below[k] * (here - down) + (k ? held.below[k - 1] : held.above) * (here - up);
+#if DIRECTIONS == 8
+    UNROLL for (int e = 4; e < 8; e++)
+      held.r[k] -= held.diagonal[e - 4][k] * (here - d[CELL(k) + STEP(e, ACROSS)]);
+#endif
+#if ANCHORED
+    held.r[k] -= held.anchor[k] * here;
+#endif
   }
 }
 
@@ -75,7 +101,7 @@ DEVICE void smooth(Held& held, const float* d, float* next, float turn, float st
 
 // Residual after the last step, first smoothing, residual, restriction to the first level.
 KERNEL(down, TILE_THREADS) {
-  SHARED float shared[2][CELLS + 2 * ACROSS];
+  SHARED float shared[2][CELLS];
   KEPT(Held, held, TILE_THREADS);
   if (g.s->done) return;
   float alpha = g.s->cycles > 0 ? step_length(g, 1 - a) : 0.f;
@@ -91,7 +117,12 @@ KERNEL(down, TILE_THREADS) {
         if (alpha != 0.f) v -= alpha * g.q[i];
         if (in_tile(g, block, PIXEL_X, PIXEL_Y(k))) {
           g.r[1 - a][i] = v;
-          sums[0] += (double)v * v;
+#if ANCHORED
+          float share = resisted(held.anchor[k], held.inverse[k]);
+#else
+          float share = 1.f;
+#endif
+          sums[0] += (double)(share * v) * (share * v);
         }
       }
       held.r[k] = v;
@@ -113,14 +144,14 @@ KERNEL(down, TILE_THREADS) {
     UNROLL for (int k = 0; k < HELD; k++) {
       int x = PIXEL_X, y = PIXEL_Y(k), s = CELL(k);
       if (!in_tile(g, block, x, y)) continue;
-      i64 i = (i64)y * g.width + x, right = pixel_at(g, x + 1, y), left = pixel_at(g, x - 1, y);
+      i64 i = (i64)y * g.width + x;
       g.z[i] = held.z[k];
       g.residual[i] = r[s];
       float sum = own_share(g.shares[i]) * r[s];
-      if (right >= 0) sum += share_of(g.shares[right], LEFT) * r[s + 1];
-      if (left >= 0) sum += share_of(g.shares[left], RIGHT) * r[s - 1];
-      if (y + 1 < g.height) sum += share_of(g.shares[i + g.width], ABOVE) * r[s + ACROSS];
-      if (y > 0) sum += share_of(g.shares[i - g.width], BELOW) * r[s - ACROSS];
+      UNROLL for (int d = 0; d < DIRECTIONS; d++) {
+        i64 j = neighbour_of(g, x, y, d);
+        if (j >= 0) sum += share_of(g.shares[j], d ^ 1) * r[s + STEP(d, ACROSS)];
+      }
       given[s] = sum * (1.f / WHOLE);
     }
   END_PHASE
@@ -136,7 +167,7 @@ KERNEL(down, TILE_THREADS) {
       int x = 3 * column + k % 3, y = 3 * row + k / 3;
       bool within = x < g.width && y < g.height;
       label[k] = within ? g.label[(i64)y * g.width + x] : NO_AGGREGATE;
-      part[k] = within ? given[ACROSS + (y - block.y + FAR) * ACROSS + x - block.x + FAR] : 0.f;
+      part[k] = within ? given[PAD + (y - block.y + FAR) * ACROSS + x - block.x + FAR] : 0.f;
     }
     for (int n = 0; n < nodes && start + n < L.room; n++) {
       float sum = 0.f;
@@ -150,7 +181,7 @@ KERNEL(down, TILE_THREADS) {
 
 // Interpolation from the first level, last smoothing.
 KERNEL(up, TILE_THREADS) {
-  SHARED float shared[2][CELLS + 2 * ACROSS];
+  SHARED float shared[2][CELLS];
   KEPT(Held, held, TILE_THREADS);
   if (g.s->done) return;
   const Level& L = g.level[1];
@@ -173,11 +204,10 @@ KERNEL(up, TILE_THREADS) {
     UNROLL for (int k = 0; k < HELD; k++) {
       i64 i = pixel_at(g, PIXEL_X, PIXEL_Y(k));
       const float* v = shared[1] + CELL(k);
-      u32 shares = i >= 0 ? g.shares[i] : 0;
-      float e = (own_share(shares) * v[0] + share_of(shares, RIGHT) * v[1] +
-                 share_of(shares, LEFT) * v[-1] + share_of(shares, BELOW) * v[ACROSS] +
-                 share_of(shares, ABOVE) * v[-ACROSS]) *
-                (1.f / WHOLE);
+      Shares shares = i >= 0 ? g.shares[i] : 0;
+      float e = own_share(shares) * v[0];
+      UNROLL for (int d = 0; d < DIRECTIONS; d++) e += share_of(shares, d) * v[STEP(d, ACROSS)];
+      e *= 1.f / WHOLE;
       held.z[k] = held.d[k] = shared[0][CELL(k)] = e;
       held.r[k] = i >= 0 ? g.residual[i] : 0.f;
     }
@@ -219,14 +249,16 @@ KERNEL(turn, 256) {
     int x = x_of(g, i), y = y_of(g, i);
 #define DIRECTION(j) (z[j] - shift + (begins ? 0.f : beta * old[j]))
     // Everything is fetched at once; what is not there has no conductance.
-    i64 right = pixel_at(g, x + 1, y), left = pixel_at(g, x - 1, y);
-    float c_right = right >= 0 ? g.right[i] : 0.f, c_left = left >= 0 ? g.right[left] : 0.f;
-    float c_below = y + 1 < g.height ? g.below[i] : 0.f, c_above = y > 0 ? g.below[i - g.width] : 0.f;
-    float p = DIRECTION(i), p_right = DIRECTION(right >= 0 ? right : i);
-    float p_left = DIRECTION(left >= 0 ? left : i), p_below = DIRECTION(y + 1 < g.height ? i + g.width : i);
-    float p_above = DIRECTION(y > 0 ? i - g.width : i);
-    float flow = c_right * (p - p_right) + c_left * (p - p_left) + c_below * (p - p_below) +
-                 c_above * (p - p_above);
+    float c[DIRECTIONS], there[DIRECTIONS], p = DIRECTION(i), flow = 0.f;
+    UNROLL for (int d = 0; d < DIRECTIONS; d++) {
+      i64 j = neighbour_of(g, x, y, d);
+      c[d] = conductance(g, i, j, d);
+      there[d] = DIRECTION(j >= 0 ? j : i);
+    }
+    UNROLL for (int d = 0; d < DIRECTIONS; d++) flow += c[d] * (p - there[d]);
+#if ANCHORED
+    flow += g.anchor[i] * p;
+#endif
 #undef DIRECTION
     g.d[i] = begins ? 0.f : g.d[i] + alpha * old[i];
     g.p[1 - a][i] = p;
@@ -234,135 +266,4 @@ KERNEL(turn, 256) {
     sums[0] += (double)p * flow;
   }
   put_partial<1>(g, sums, SUM_PQ + a);
-}
-
-// ---- levels below: functions of a row, for threads of a grid and of one block
-DEVICE float row_flow(const Level& L, const float* v, int i) {
-  float here = FRESH(&v[i]), sum = 0.f;
-  int n = L.length[i];
-  for (int k0 = 0; k0 < n; k0 += 8) {
-    u32 column[8];
-    float value[8], there[8];
-    UNROLL for (int k = 0; k < 8; k++) {
-      bool entry = k0 + k < n;
-      i64 at = (i64)(k0 + k) * L.room + i;
-      column[k] = entry ? L.column[at] & INDEX : i;
-      value[k] = entry ? L.value[at] : 0.f;
-    }
-    UNROLL for (int k = 0; k < 8; k++) there[k] = FRESH(&v[column[k]]);
-    UNROLL for (int k = 0; k < 8; k++) sum += value[k] * (here - there[k]);
-  }
-  return sum;
-}
-
-DEVICE void smooth_down(const Grid& g, const Level& L, int i) {
-  float d = L.d[i], r = L.b[i] - row_flow(L, L.d, i);
-  float next = g.turn[0] * d + g.step[0] * L.inverse[i] * r;
-  L.r[i] = r;
-  L.e[i] = next;
-  L.x[i] = d + next;
-}
-DEVICE void residual_down(const Level& L, int i) { L.r[i] -= row_flow(L, L.e, i); }
-// Restriction to nodes first, first + stride ..., a group of lanes each; all lanes of a warp call it.
-DEVICE void restrict_to(const Grid& g, const Level& L, const Level& M, int first, int stride) {
-  int count = *M.count, lane = LANE % GROUP;
-  for (int node0 = first; node0 < count; node0 += stride) {
-    int node = node0 + LANE / GROUP;
-    float sum = 0.f;
-    if (node < count) {
-      i64 at = (i64)node * M.from_width;
-      int n = M.from_length[node];
-      for (int k = lane; k < n; k += GROUP) sum += M.from_share[at + k] * FRESH(&L.r[M.from[at + k]]);
-    }
-    sum = group_sum(sum);
-    if (node < count && lane == 0) {
-      M.b[node] = sum;
-      M.d[node] = g.first * M.inverse[node] * sum;
-    }
-  }
-}
-DEVICE void interpolate_to(const Level& L, const Level& M, int i) {
-  float e = 0.f;
-  UNROLL for (int m = 0; m < INTERPOLATED; m++) {
-    float share = L.share[(i64)m * L.room + i];
-    e += share != 0.f ? share * FRESH(&M.x[L.to[(i64)m * L.room + i]]) : 0.f;
-  }
-  L.e[i] = e;
-  L.x[i] += e;
-}
-DEVICE void smooth_up(const Grid& g, const Level& L, int i) {
-  float r = L.r[i] - row_flow(L, L.e, i), d = g.first * L.inverse[i] * r;
-  L.r[i] = r;
-  L.d[i] = d;
-  L.x[i] += d;
-}
-DEVICE void smooth_last(const Grid& g, const Level& L, int i) {
-  float r = L.r[i] - row_flow(L, L.d, i);
-  L.x[i] += g.turn[0] * L.d[i] + g.step[0] * L.inverse[i] * r;
-}
-
-#define ROWS_OF(name, step)                           \
-  KERNEL(name, 128) {                                 \
-    if (g.s->done) return;                            \
-    const Level& L = g.level[a];                      \
-    EVERYWHERE(i, *L.count) step;                     \
-  }
-ROWS_OF(level_down, smooth_down(g, L, (int)i))
-ROWS_OF(level_residual, residual_down(L, (int)i))
-ROWS_OF(level_interpolate, interpolate_to(L, g.level[a + 1], (int)i))
-ROWS_OF(level_up, smooth_up(g, L, (int)i))
-ROWS_OF(level_last, smooth_last(g, L, (int)i))
-KERNEL(level_restrict, 128) {
-  if (g.s->done) return;
-  const int each = LANES / GROUP;
-  restrict_to(g, g.level[a], g.level[a + 1], (BLOCK * WARPS + WARP) * each, BLOCKS * WARPS * each);
-}
-
-// Whether the residual of `down` is small enough; if not, all levels from the tail on, by one block.
-KERNEL(tail, 1024) {
-  if (g.s->done) return;
-  double rr[1];
-  totals<1>(g, SUM_RR, g.parts, rr);
-  bool done = !(rr[0] > g.s->limit);
-  SYNC();
-  if (THREAD == 0) {
-    g.s->rr = rr[0];
-    g.s->done = done;
-    if (!done) g.s->cycles++;
-  }
-  if (done) return;
-  int last = g.s->last;
-  for (int l = g.tail; l < last; l++) {
-    const Level &L = g.level[l], &M = g.level[l + 1];
-    int n = *L.count;
-    EACH(i, n) smooth_down(g, L, i);
-    SYNC();
-    EACH(i, n) residual_down(L, i);
-    SYNC();
-    restrict_to(g, L, M, WARP * (LANES / GROUP), WARPS * (LANES / GROUP));
-    SYNC();
-  }
-  const Level& C = g.level[last];
-  int n = *C.count;
-  if (n <= DENSE && g.s->edges[last]) {
-    for (int i = WARP; i < n; i += WARPS) {
-      float sum = 0.f;
-      EACH_LANE(k, n) sum += g.dense[i * n + k] * FRESH(&C.b[k]);
-      sum = warp_sum(sum);
-      if (LANE == 0) C.x[i] = sum;
-    }
-  } else {
-    EACH(i, n) C.x[i] = C.d[i];
-  }
-  SYNC();
-  for (int l = last - 1; l >= g.tail; l--) {
-    const Level &L = g.level[l], &M = g.level[l + 1];
-    int n = *L.count;
-    EACH(i, n) interpolate_to(L, M, i);
-    SYNC();
-    EACH(i, n) smooth_up(g, L, i);
-    SYNC();
-    EACH(i, n) smooth_last(g, L, i);
-    SYNC();
-  }
 }

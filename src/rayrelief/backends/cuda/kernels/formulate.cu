@@ -59,12 +59,10 @@ KERNEL(formulate, 256) {
     int x = x_of(g, i), y = y_of(g, i);
     Sight here = sight_at(g, i);
     bool inside = usable(here);
-    const i64 neighbour[4] = {pixel_at(g, x + 1, y), pixel_at(g, x - 1, y), pixel_at(g, x, y + 1),
-                              pixel_at(g, x, y - 1)};
-    UNROLL for (int d = 0; d < 4; d++) {
+    UNROLL for (int d = 0; d < DIRECTIONS; d++) {
       float offset = 0.f, gamma = 0.f;
       if (inside) {
-        Sight there = sight_at(g, neighbour[d]);
+        Sight there = sight_at(g, neighbour_of(g, x, y, d));
         if (usable(there)) equation(g, here, there, offset, gamma);
       }
       ((float*)g.offset[d])[i] = offset;
@@ -110,8 +108,8 @@ DEVICE void join(int* component, int i, int j) {
 KERNEL(join_pixels, 256) {
   EVERYWHERE(i, pixels(g)) {
     int x = x_of(g, i), y = y_of(g, i);
-    if (g.gamma[RIGHT][i] != 0.f) join(g.component, (int)i, (int)pixel_at(g, x + 1, y));
-    if (g.gamma[BELOW][i] != 0.f) join(g.component, (int)i, (int)pixel_at(g, x, y + 1));
+    UNROLL for (int d = 0; d < DIRECTIONS; d += 2)
+      if (g.gamma[d][i] != 0.f) join(g.component, (int)i, (int)neighbour_of(g, x, y, d));
   }
 }
 KERNEL(label_pixels, 256) {

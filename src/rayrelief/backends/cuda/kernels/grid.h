@@ -3,8 +3,16 @@
 #define INTERPOLATED 6   // coarse nodes that a node interpolates from, at most
 #define DENSE 96         // nodes of the coarsest level that is solved directly, at most
 #define NEGLIGIBLE 1e-16f
-enum { RIGHT, LEFT, BELOW, ABOVE };
+// Directions d and d ^ 1 are opposite; DIRECTIONS, 4 or 8, says how many of these are used.
+enum { RIGHT, LEFT, BELOW, ABOVE, BELOW_RIGHT, ABOVE_LEFT, ABOVE_RIGHT, BELOW_LEFT };
+#define PAIRS (DIRECTIONS / 2)
 enum { SUM_RR, SUM_RZ, SUM_PQ = 7, SUM_WEIGH = 9, SUM_MEASURE = 13 };
+
+#if DIRECTIONS == 8
+typedef u64 Shares;  // of the neighbours in a pixel, eight bits each
+#else
+typedef u32 Shares;
+#endif
 
 struct Scalars {
   double energy, rr, bb, flux, limit;  // squared: residual, right-hand side, residual to reach
@@ -22,7 +30,7 @@ struct Level {
   u32* column;
   float* value;
   int* length;
-  float *inverse, *strongest, *mass, *strong, *own;
+  float *inverse, *strongest, *mass, *strong, *own, *anchor;
   int *rank, *aggregate;
   int* to;
   float* share;
@@ -32,11 +40,14 @@ struct Level {
   int room, rows, columns, width, from_width, pad;
 };
 
+// An edge's conductance is kept at the pixel that it leaves in an even direction, c[d / 2].
 struct Grid {
-  const float *offset[4], *gamma[4], *gamma_weight[4];
+  const float *offset[8], *gamma[8], *gamma_weight[8], *half_width[4], *sigma[4], *lead[4];
+  const float* anchor;         // how strongly each pixel is held, and to which value
+  const double* anchor_value;
   double* x;
-  float *d, *r[2], *p[2], *q, *z, *residual, *right, *below, *kept[3];
-  u32* shares;
+  float *d, *r[2], *p[2], *q, *z, *residual, *c[4], *kept[3];
+  Shares* shares;
   u8* label;
   int* irregular;
   double* partial;
@@ -50,9 +61,10 @@ struct Grid {
   int *component, *part, *bins;
   double *depth, *median, pinhole[4];
   int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
-  int stride, parts, direction_parts, tiles, spread, segments, jumps;
+  int stride, parts, direction_parts, tiles, spread, segments, jumps, redescends;
   int source_width, source_x, source_y;
-  float k, slope, threshold, strength, damping, first, turn[2], step[2];
+  float k, slope, threshold, corner, narrow, cheapest, ridge, sure;
+  float strength, damping, first, turn[2], step[2];
   Level level[LEVELS];
 };
 
@@ -78,6 +90,22 @@ DEVICE i64 pixel_at(const Grid& g, int x, int y) {
   int column = column_of(g, x);
   return column >= 0 && y >= 0 && y < g.height ? (i64)y * g.width + column : -1;
 }
+
+// The neighbour in direction d: where it is, its flat index, its place in a window of such a width.
+DEVICE int step_x(int d) { return d == BELOW || d == ABOVE ? 0 : d & 1 ? -1 : 1; }
+DEVICE int step_y(int d) { return d < BELOW ? 0 : (d & 1) == (d >= ABOVE_RIGHT) ? 1 : -1; }
+DEVICE i64 neighbour_of(const Grid& g, int x, int y, int d) {
+  return pixel_at(g, x + step_x(d), y + step_y(d));
+}
+#define STEP(d, across) (step_x(d) + step_y(d) * (across))
+
+// Conductance of the edge from pixel i to its neighbour j in direction d, -1 where there is none.
+DEVICE float conductance(const Grid& g, i64 i, i64 j, int d) {
+  return j < 0 ? 0.f : g.c[d / 2][d & 1 ? j : i];
+}
+
+// The part of a residual that counts: of what an anchor asks for, what the edges resist.
+DEVICE float resisted(float anchor, float inverse) { return fmaxf(0.f, 1.f - anchor * inverse); }
 
 // ---- sums over all blocks, in a fixed order
 template <int N> DEVICE void put_partial(const Grid& g, const double* v, int slot) {

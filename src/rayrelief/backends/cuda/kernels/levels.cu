@@ -85,7 +85,7 @@ template <int ROWS> struct Window {
 #if WRAPS
       bool all = right - left + 1 >= L.columns, over = right >= L.columns, under = left < 0;
       if (!wraps || all) {
-        add(L, 2 * k, row, under ? 0 : left, over ? L.columns - 1 : right);
+        add(L, 2 * k, row, under || wraps ? 0 : left, over || wraps ? L.columns - 1 : right);
         add(L, 2 * k + 1, -1, 0, -1);
       } else {  // what reaches over one border goes on at the other
         add(L, 2 * k, row, under ? left + L.columns : left, under || over ? L.columns - 1 : right);
@@ -236,11 +236,13 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
   int nodes = FRESH(M.count), across = tiles_across(L), far = across == 3 ? 2 : 0;
   for (int node = first; node < nodes; node += stride) {
     int tile = FRESH(&M.tile_of[node]), row = tile / M.columns, column = tile % M.columns;
-    Window<7> around(L, row * across - far, row * across + across - 1 + far, column * across - far,
-                     column * across + across - 1 + far, g.wraps);
-    Window<3> others(M, row - 1, row + 1, column - 1, column + 1, g.wraps);
+    // Beyond the seam of an image that wraps, whose last tile may be narrow, more is near.
+    int more = g.wraps && (column == 0 || column >= M.columns - 2), aside = far + more;
+    Window<7> around(L, row * across - far, row * across + across - 1 + far,
+                     column * across - aside, column * across + across - 1 + aside, g.wraps);
+    Window<3> others(M, row - 1, row + 1, column - 1 - more, column + 1 + more, g.wraps);
     int n = around.n < room ? around.n : room, given = 0;
-    float mass = 0.f;
+    Row found = {};
     for (int q0 = 0; q0 < n; q0 += LANES) {
       int q = q0 + LANE, i = q < n ? around.node(q) : 0;
       float p = 0.f;
@@ -250,7 +252,10 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
           if (share != 0.f && L.to[(i64)m * L.room + i] == node) p += share;
         }
         own[q] = p;
-        if (L.aggregate[i] == node) mass += L.mass[i];
+        if (L.aggregate[i] == node) found.mass += L.mass[i];
+#if ANCHORED
+        found.anchor += p * L.anchor[i];
+#endif
       }
       int at = place(p != 0.f, given);
       if (p != 0.f && at < M.from_width) {
@@ -279,12 +284,10 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
       }
     }
     SYNC_WARP();
-    int length = 0;
-    float sum = 0.f, most = 0.f;
-    for (int k0 = 0; k0 < others.n; k0 += LANES) {
-      int k = k0 + LANE, other = k < others.n ? others.node(k) : node;
+    for (int k0 = 0; k0 < others.n; k0 += LANES / PAIR) {
+      int k = k0 + LANE / PAIR, other = k < others.n ? others.node(k) : node;
       float v = 0.f;
-      for (int q0 = 0; q0 < flowing; q0 += AT_ONCE) {
+      for (int q0 = LANE % PAIR * AT_ONCE; q0 < flowing; q0 += PAIR * AT_ONCE) {
         int to[AT_ONCE][INTERPOLATED];
         float share[AT_ONCE][INTERPOLATED];
         UNROLL for (int u = 0; u < AT_ONCE; u++) {
@@ -300,15 +303,11 @@ DEVICE void coarse_product(const Grid& g, int l, int first, int stride, const Ar
             if (to[u][m] == other) v += f * share[u][m];
         }
       }
-      append(M, node, other, other != node ? v : 0.f, length, sum, most);
+      v = pair_sum(v);
+      append(M, node, other, LANE % PAIR == 0 && other != node ? v : 0.f, found);
     }
-    mass = warp_sum(mass);
-    sum = warp_sum(sum);
-    most = warp_max(most);
-    if (LANE == 0) {
-      M.from_length[node] = given < M.from_width ? given : M.from_width;
-      finish_row(g, l + 1, node, length < M.width ? length : M.width, sum, most, mass);
-    }
+    if (LANE == 0) M.from_length[node] = given < M.from_width ? given : M.from_width;
+    finish_row_of_warp(g, l + 1, node, found);
     SYNC_WARP();
   }
 }

@@ -21,6 +21,7 @@ static int BLOCK, BLOCKS;
 #define LANE 0
 #define LANES 1
 #define GROUP 1  // lanes that add up a short list
+#define PAIR 1   // lanes that add up one entry of a row
 #define WARP 0
 #define WARPS 1
 #define WARPS_OF(threads) 1
@@ -35,6 +36,7 @@ static int BLOCK, BLOCKS;
 DEVICE bool warp_any(bool flag) { return flag; }
 DEVICE float warp_sum(float v) { return v; }
 DEVICE float group_sum(float v) { return v; }
+DEVICE float pair_sum(float v) { return v; }
 DEVICE float warp_max(float v) { return v; }
 DEVICE int warp_max(int v) { return v; }
 DEVICE double warp_sum(double v) { return v; }
@@ -66,6 +68,7 @@ DEVICE int lower(int* value, int other) {
 #define LANE ((int)(threadIdx.x & 31))
 #define LANES 32
 #define GROUP 8  // lanes that add up a short list
+#define PAIR 2   // lanes that add up one entry of a row
 #define WARP ((int)(threadIdx.x >> 5))
 #define WARPS ((int)(blockDim.x >> 5))
 #define WARPS_OF(threads) ((threads) / 32)
@@ -88,6 +91,7 @@ DEVICE float group_sum(float v) {
   for (int o = GROUP / 2; o; o >>= 1) v += __shfl_xor_sync(ALL_LANES, v, o);
   return v;
 }
+DEVICE float pair_sum(float v) { return v + __shfl_xor_sync(ALL_LANES, v, 1); }
 template <class T> DEVICE T warp_max(T v) {
   for (int o = 16; o; o >>= 1) {
     T other = __shfl_xor_sync(ALL_LANES, v, o);

@@ -17,44 +17,65 @@ KERNEL(aim, 32) {
   if (THREAD == 0) g.s->limit = limit;
 }
 
-// The whole correction, with the last step of the conjugate gradients.
+// The whole correction, with the last step of the conjugate gradients: where a solve may go on (a),
+// only if it has ended.
 KERNEL(correct, 256) {
+  if (a && !g.s->done) return;
   int cycles = g.s->cycles;
   float alpha = cycles > 0 ? step_length(g, (cycles - 1) & 1) : 0.f;
   const float* p = g.p[cycles & 1];
   EVERYWHERE(i, pixels(g)) {
-    bool joined = g.gamma[0][i] != 0.f || g.gamma[1][i] != 0.f || g.gamma[2][i] != 0.f ||
-                  g.gamma[3][i] != 0.f;
+    int x = x_of(g, i), y = y_of(g, i);
+    bool joined = ANCHORED && g.anchor[i] > 0.f;
+    UNROLL for (int d = 0; d < DIRECTIONS; d++)
+      joined = joined || conductance(g, i, neighbour_of(g, x, y, d), d) > 0.f;
     float d = cycles > 0 && joined ? g.d[i] + alpha * p[i] : 0.f;
     g.d[i] = d;
-    if (g.s->components == 1) g.x[i] += (double)d;
+    if (!ANCHORED && g.s->components == 1) g.x[i] += (double)d;
   }
 }
 
-// Several components: each keeps its mean. Sums of segments of their pixels, means, then the step.
+// Several components: each keeps its mean, or moves to where its anchors are balanced, since little
+// else resists a constant. Sums of segments of their pixels, what to take off, then the step.
+#define SUMS (1 + 2 * ANCHORED)
 KERNEL(sum_segments, 256) {
   for (int k = BLOCK; k < g.segments; k += BLOCKS) {
-    double sum = 0;
-    for (int at = g.segment_start[k] + THREAD; at < g.segment_start[k + 1]; at += THREADS)
-      sum += g.d[g.order[at]];
+    double sum[SUMS] = {};
+    for (int at = g.segment_start[k] + THREAD; at < g.segment_start[k + 1]; at += THREADS) {
+      int i = g.order[at];
+      sum[0] += g.d[i];
+#if ANCHORED
+      sum[1] += g.anchor[i];
+      sum[2] += g.anchor[i] * (g.anchor_value[i] - g.x[i] - (double)g.d[i]);
+#endif
+    }
 #ifndef HOST
-    __shared__ double sums[32];
-    sum = warp_sum(sum);
-    if (LANE == 0) sums[WARP] = sum;
+    __shared__ double sums[SUMS][32];
+    UNROLL for (int m = 0; m < SUMS; m++) {
+      sum[m] = warp_sum(sum[m]);
+      if (LANE == 0) sums[m][WARP] = sum[m];
+    }
     SYNC();
-    sum = 0;
-    for (int w = 0; w < WARPS; w++) sum += sums[w];
+    UNROLL for (int m = 0; m < SUMS; m++) {
+      sum[m] = 0;
+      for (int w = 0; w < WARPS; w++) sum[m] += sums[m][w];
+    }
     SYNC();
 #endif
-    if (THREAD == 0) g.segment_sum[k] = sum;
+    if (THREAD == 0)
+      for (int m = 0; m < SUMS; m++) g.segment_sum[SUMS * k + m] = sum[m];
   }
 }
 KERNEL(mean_components, 256) {
   EVERYWHERE(c, g.s->components) {
-    double sum = 0;
+    double sum[SUMS] = {};
     int first = g.component_start[c], end = g.component_start[c + 1];
-    for (int k = first; k < end; k++) sum += g.segment_sum[k];
-    g.component_mean[c] = sum / (g.segment_start[end] - g.segment_start[first]);
+    for (int k = first; k < end; k++)
+      for (int m = 0; m < SUMS; m++) sum[m] += g.segment_sum[SUMS * k + m];
+    g.component_mean[c] = sum[0] / (g.segment_start[end] - g.segment_start[first]);
+#if ANCHORED
+    if (sum[1] > 0.) g.component_mean[c] = -sum[2] / sum[1];
+#endif
   }
 }
 KERNEL(step_components, 256) {

@@ -1,0 +1,89 @@
+"""Ordered on the kernels of the GPU: its laws, edge by edge, and whole runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rayrelief
+from profiles import fewer_examples
+from rayrelief import Ordered
+from rayrelief.backends import CPU
+from rayrelief.errors import InputError
+from rayrelief.graph import pixel_graph
+from rayrelief.laws import Bilateral
+from rayrelief.laws.ordered import OrderedHuber, Redescending
+from rayrelief.problem import assemble
+from reference.grid_runs import Kernels, image_of, started
+from reference.host_machine import needs_compiler
+from reference.problems import equations_of, normal_equations, problem_of
+
+pytestmark = needs_compiler
+
+
+def ordered_problem(shape=(40, 52), method=None):
+    scene = rayrelief.synthetic.GALLERY["overlapping_spheres"](*shape)
+    method = method or Ordered()
+    return assemble(scene.normals, scene.camera, mask=scene.mask, method=method)
+
+
+@fewer_examples(5)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([OrderedHuber(), Redescending(1.0), Redescending(np.inf)]),
+    st.floats(-4, -1),
+    st.sampled_from([4, "diagonal", 8]),
+)
+def test_laws_weigh_as_they_do_on_the_cpu(seed, law, power, connectivity):
+    equations = ordered_problem(method=Ordered(connectivity=connectivity)).equations
+    graph = equations.graph
+    start = 10**power * np.random.default_rng(seed).normal(size=graph.size)
+    running = started(problem_of(equations, start=start))
+    energy = running.linearise(law, running.start())
+    cpu = normal_equations(equations, law, start)
+    assert energy == pytest.approx(cpu.energy, rel=1e-5)
+    expected = {"r0": cpu.rhs - cpu.operator @ start}
+    first = 2 if connectivity == "diagonal" else 0
+    for pair, conductance in enumerate(cpu.operator.conductance[::2], start=first):
+        expected[f"c{pair}"] = conductance
+    for name, values in expected.items():
+        found = graph.gather(image_of(running, name))
+        np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-5 * np.abs(values).max())
+
+
+@pytest.mark.parametrize("name", ["overlapping_spheres", "still_life"])
+def test_whole_runs_end_like_those_of_the_cpu(name):
+    scene = rayrelief.synthetic.GALLERY[name](72, 96)
+    cpu, gpu = (
+        rayrelief.integrate(
+            scene.normals, scene.camera, mask=scene.mask, method=Ordered(), backend=backend
+        )
+        for backend in (CPU(1), Kernels())
+    )
+    inside = np.isfinite(cpu.depth)
+    assert np.median(np.abs(gpu.depth[inside] / cpu.depth[inside] - 1)) < 5e-3
+    assert len(gpu.history) == pytest.approx(len(cpu.history), rel=0.5)
+
+
+def test_values_that_are_put_back_are_the_next_surface():
+    equations = ordered_problem().equations
+    running = started(problem_of(equations))
+    x = np.random.default_rng(0).normal(size=equations.graph.size)
+    x -= x.mean()
+    running.linearise(Redescending(1.0), x)
+    np.testing.assert_allclose(equations.graph.gather(image_of(running, "x")), x, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("equations", "law"),
+    [
+        (ordered_problem().equations, Bilateral(2.0)),
+        (equations_of(pixel_graph(np.ones((3, 4), bool))), Redescending(1.0)),
+    ],
+)
+def test_a_law_of_other_equations_is_refused(equations, law):
+    running = started(problem_of(equations))
+    with pytest.raises(InputError, match="equations of another kind"):
+        running.linearise(law, running.start())

@@ -1,0 +1,50 @@
+"""Problems on the kernels of a GPU: of one where there is one, else as g++ compiles them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from rayrelief.backends.cuda.backend import CUDA, computation
+from rayrelief.backends.cuda.computation import GridComputation
+from rayrelief.backends.cuda.device import is_available
+from rayrelief.formulation import bini, ray_plane
+from rayrelief.graph import pixel_graph
+from rayrelief.solvers import Multigrid
+from reference.host_machine import Host
+from reference.random_maps import facing_normals, random_mask, random_rays
+
+
+class Kernels:
+    """A backend of the compiled kernels."""
+
+    @contextmanager
+    def compute(self, problem, solver):
+        yield started(problem, solver)
+
+
+def started(problem, solver=None) -> GridComputation:
+    solver = solver or Multigrid(rtol=1e-5)
+    if not is_available():
+        return computation(Host(), problem, solver)
+    with CUDA().compute(problem, solver) as running:
+        return running
+
+
+def image_of(running, name: str) -> np.ndarray:
+    work = running._work
+    running._engine.queue.finish()
+    return np.array(running._engine.machine.get(work.arrays[name])).reshape(work.height, work.width)
+
+
+def random_equations(rng, shape, *, form="central", density=0.8, **graph_settings):
+    graph = pixel_graph(random_mask(rng, *shape, density=density), **graph_settings)
+    rays = random_rays(rng, *shape)
+    normals = graph.gather(facing_normals(rng, rays))
+    if form == "central":
+        return ray_plane.central_equations(graph, normals, graph.gather(rays))
+    origins = graph.gather(rays * [1, 1, 0])
+    if form == "parallel":
+        return ray_plane.orthographic_equations(graph, normals, origins)
+    return bini.central_equations(graph, normals, graph.gather(rays))
