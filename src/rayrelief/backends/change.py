@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import njit
 
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
-from rayrelief.solvers.kernels import SUMMED, block_range
 
 
 def relative_change(
@@ -27,60 +26,23 @@ def relative_change(
     return float(np.sqrt(moved / relief)) if relief > 0 else 0.0
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _squares(starts: Any, anchored: Any, new: Any, old: Any) -> Any:
     """Squared distances from the free means, of new - old and of new; largest |new|."""
     moved = relief = largest = 0.0
     for c in range(len(starts) - 1):
-        first, end = starts[c], starts[c + 1]
-        blocks = (end - first + SUMMED - 1) // SUMMED
-        sums = np.zeros((blocks, 3))
-        if blocks == 1:
-            sums[0, 0], sums[0, 1] = _moments(new, old, first, end)
-        else:
-            for k in prange(blocks):
-                lo, hi = block_range(k, SUMMED, first, end)
-                sums[k, 0], sums[k, 1] = _moments(new, old, lo, hi)
-        mean_moved = 0.0 if anchored[c] else _total(sums, 0) / (end - first)
-        mean_new = _total(sums, 1) / (end - first)
-        if blocks == 1:
-            sums[0] = _distances(new, old, mean_moved, mean_new, first, end)
-        else:
-            for k in prange(blocks):
-                lo, hi = block_range(k, SUMMED, first, end)
-                sums[k] = _distances(new, old, mean_moved, mean_new, lo, hi)
-        moved += _total(sums, 0)
-        relief += _total(sums, 1)
-        largest = max(largest, sums[:, 2].max())
+        lo, hi = starts[c], starts[c + 1]
+        mean_moved = mean_new = 0.0
+        for i in range(lo, hi):
+            mean_moved += new[i] - old[i]
+            mean_new += new[i]
+        mean_moved = 0.0 if anchored[c] else mean_moved / (hi - lo)
+        mean_new /= hi - lo
+        for i in range(lo, hi):
+            moved += (new[i] - old[i] - mean_moved) ** 2
+            relief += (new[i] - mean_new) ** 2
+            largest = max(largest, abs(new[i]))
     return moved, relief, largest
-
-
-@njit(inline="always")
-def _moments(new: Any, old: Any, lo: int, hi: int) -> Any:
-    moved = total = 0.0
-    for i in range(lo, hi):
-        moved += new[i] - old[i]
-        total += new[i]
-    return moved, total
-
-
-@njit(inline="always")
-def _distances(new: Any, old: Any, mean_moved: float, mean_new: float, lo: int, hi: int) -> Any:
-    moved = relief = largest = 0.0
-    for i in range(lo, hi):
-        moved += (new[i] - old[i] - mean_moved) ** 2
-        relief += (new[i] - mean_new) ** 2
-        largest = max(largest, abs(new[i]))
-    return moved, relief, largest
-
-
-@njit(inline="always")
-def _total(sums: Any, column: int) -> float:
-    """Sum of a column, in order."""
-    total = 0.0
-    for k in range(len(sums)):
-        total += sums[k, column]
-    return total
 
 
 def remembered(graph: PixelGraph, anchored: BoolArray, x: FloatArray) -> SingleArray:

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 EPSILON = float(np.finfo(np.float64).eps)
-SUMMED = 1 << 16  # nodes whose sum is one of several: these are added in order
 FUSED = {"contract"}  # multiply and add in one instruction; the order of sums stays as written
 
 
@@ -88,7 +87,7 @@ def residual_square(anchors: Any, inverse: Any, factor: float, r: Any, lo: int) 
     return total
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def residual_limits(
     starts: Any, anchors: Any, rhs: Any, x: Any, inverse: Any, factor: float, rtol: float
 ) -> Any:
@@ -99,35 +98,15 @@ def residual_limits(
     only the part counts that their edges resist.
     """
     limits = np.zeros(len(starts) - 1)
-    arrays = anchors, rhs, x, inverse
     for c in range(len(limits)):
         right = rounding = 0.0
-        blocks = (starts[c + 1] - starts[c] + SUMMED - 1) // SUMMED
-        if blocks == 1:
-            right, rounding = _limit_sums(arrays, factor, starts[c], starts[c + 1])
-        else:
-            partial = np.empty((blocks, 2))
-            for k in prange(blocks):
-                lo, hi = block_range(k, SUMMED, starts[c], starts[c + 1])
-                partial[k, 0], partial[k, 1] = _limit_sums(arrays, factor, lo, hi)
-            for k in range(blocks):
-                right += partial[k, 0]
-                rounding += partial[k, 1]
+        for i in range(starts[c], starts[c + 1]):
+            flux = rhs[i]
+            error = EPSILON * x[i] * factor / inverse[i] if inverse[i] > 0.0 else 0.0
+            if len(anchors) > 0:
+                share = max(0.0, 1.0 - anchors[i] * inverse[i] / factor)
+                flux, error = share * (rhs[i] - anchors[i] * x[i]), share * error
+            right += flux * flux
+            rounding += error * error
         limits[c] = rtol * rtol * right + rounding
     return limits
-
-
-@njit(inline="always", error_model="numpy")
-def _limit_sums(arrays: Any, factor: float, lo: int, hi: int) -> Any:
-    """Squares of the right-hand side, and of the rounding errors, of the nodes lo..hi."""
-    anchors, rhs, x, inverse = arrays
-    right = rounding = 0.0
-    for i in range(lo, hi):
-        flux = rhs[i]
-        error = EPSILON * x[i] * factor / inverse[i] if inverse[i] > 0.0 else 0.0
-        if len(anchors) > 0:
-            share = max(0.0, 1.0 - anchors[i] * inverse[i] / factor)
-            flux, error = share * (rhs[i] - anchors[i] * x[i]), share * error
-        right += flux * flux
-        rounding += error * error
-    return right, rounding

@@ -99,19 +99,17 @@ def damped_inverse(rows: Rows, anchors: SingleArray, mass: SingleArray) -> Float
     return inverse
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _invert_diagonal(
     start: Any, column: Any, conductance: Any, anchors: Any, mass: Any, inverse: Any
 ) -> None:
-    for k in prange((len(inverse) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        lo, hi = block_range(k, ROWS_PER_BLOCK, 0, len(inverse))
-        for i in range(lo, hi):
-            total = 0.0
-            for e in range(start[i], start[i + 1]):
-                total += max(conductance[e], 0.0)
-            if len(anchors) > 0:
-                total += anchors[i]
-            inverse[i] = DAMPING / total if total > NEGLIGIBLE * mass[i] else 0.0
+    for i in range(len(inverse)):
+        total = 0.0
+        for e in range(start[i], start[i + 1]):
+            total += max(conductance[e], 0.0)
+        if len(anchors) > 0:
+            total += anchors[i]
+        inverse[i] = DAMPING / total if total > NEGLIGIBLE * mass[i] else 0.0
 
 
 @njit(cache=True, parallel=True, fastmath=FUSED)

@@ -108,15 +108,6 @@ def _add_directions(values: Any, sums: Any) -> None:
             total += values[d, lo:hi]
 
 
-@njit(cache=True, parallel=True)
-def _move(values: Any, offset: Any, moved: Any) -> None:
-    """Copy values with an offset added."""
-    for k in prange((len(values) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        lo, hi = block_range(k, ROWS_PER_BLOCK, 0, len(values))
-        for i in range(lo, hi):
-            moved[i] = values[i] + offset
-
-
 @njit(cache=True)
 def _add_up(of_node: Any, values: Any, sums: Any) -> None:
     for i in range(len(values)):
@@ -154,20 +145,13 @@ def _stack(parts: list[Any], offsets: Any) -> tuple[Any, Any, Any]:
     parts.clear()
     begins = np.cumsum([0, *(len(column) for column in columns[:-1])])
     start = np.zeros(1 + sum(len(start) - 1 for start in starts), dtype=np.int32)
-    first = 1
-    for part, begin in zip(starts, begins, strict=True):
-        _move(part[1:], np.int32(begin), start[first:])
-        first += len(part) - 1
-    column = _moved_together(columns, [np.uint32(offset) for offset in offsets])
-    return start, column, _moved_together(values, [np.float32(0.0)] * len(values))
-
-
-def _moved_together(parts: list[Any], offsets: list[Any]) -> Any:
-    """Parts, with an offset added to each, in one array; the list is emptied on the way."""
-    together = np.empty(sum(map(len, parts)), dtype=parts[0].dtype)
-    first = 0
-    for number, offset in enumerate(offsets):
-        part, parts[number] = parts[number], None
-        _move(part, offset, together[first:])
-        first += len(part)
-    return together
+    np.concatenate(
+        [part[1:] + begin for part, begin in zip(starts, begins, strict=True)],
+        out=start[1:],
+        casting="same_kind",
+    )
+    for part, offset in zip(columns, offsets, strict=True):
+        np.add(part, np.uint32(offset), out=part)
+    column = np.concatenate(columns)
+    columns.clear()
+    return start, column, np.concatenate(values)
