@@ -143,8 +143,14 @@ class PixelGraph:
         Joined are those towards even directions (D / 2, N); parts are numbered by their first
         nodes.
         """
+        if joined.shape != (len(self.steps) // 2, self.size):
+            raise InputError(
+                f"edges that join nodes have the shape {joined.shape}",
+                expected=f"{(len(self.steps) // 2, self.size)}: every other direction, all nodes",
+                remedy="Of (D, N) for all directions, give every other row: joined[::2]",
+            )
         labels = np.empty(self.size, dtype=np.int32)
-        _label_parts(self.neighbours, joined, labels)
+        _label_parts(self.neighbours, np.ascontiguousarray(joined), labels)
         return labels
 
 
