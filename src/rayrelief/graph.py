@@ -138,17 +138,10 @@ class PixelGraph:
         return replace(graph, wraps=self.wraps, turn=self.turn), order
 
     def parts(self, joined: BoolArray) -> Int32Array:
-        """Label (N,) of the part that each node is in if only some edges join nodes.
-
-        Joined are those towards even directions (D / 2, N); parts are numbered by their first
-        nodes.
-        """
-        if joined.shape != (len(self.steps) // 2, self.size):
-            raise InputError(
-                f"edges that join nodes have the shape {joined.shape}",
-                expected=f"{(len(self.steps) // 2, self.size)}: every other direction, all nodes",
-                remedy="Of (D, N) for all directions, give every other row: joined[::2]",
-            )
+        """Label (N,) of each node's part if only these edges towards even directions join nodes."""
+        if joined.shape != (half := (len(self.steps) // 2, self.size)):
+            found, remedy = f"joined has the shape {joined.shape}", "Of all directions give [::2]"
+            raise InputError(found, expected=f"{half}, of even directions", remedy=remedy)
         labels = np.empty(self.size, dtype=np.int32)
         _label_parts(self.neighbours, np.ascontiguousarray(joined), labels)
         return labels

@@ -286,14 +286,6 @@ def test_the_memory_of_what_runs_is_checked(monkeypatch, count, counted):
     assert asked == counted
 
 
-def test_known_depths_and_a_gpu_are_refused_at_once():
-    scene = plane(20, 24)
-    with pytest.raises(InputError, match="known depths"):
-        integrate(
-            scene.normals, scene.camera, device="cuda", prior=DepthPrior(some_depths(scene, 5))
-        )
-
-
 def test_a_backend_and_a_device_are_refused():
     scene = plane(20, 24)
     with pytest.raises(InputError, match="backend"):
