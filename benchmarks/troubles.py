@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import rayrelief
-from rayrelief import DepthPrior, Integration, Mesh, Preprocessing, RayPlane, Scene
+from rayrelief import DepthPrior, Integration, Mesh, Ordered, Preprocessing, RayPlane, Scene
 from rayrelief.cameras import Orthographic
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.io.images import write_png
@@ -80,7 +80,7 @@ def spiky() -> Trouble:
     """Some normals that have nothing to do with the surface."""
     scene = gallery.tent(HEIGHT // 3, WIDTH // 3)
     broken = replace(scene, normals=with_outliers(scene.normals, 0.1, np.random.default_rng(0)))
-    method = RayPlane(preprocessing=Preprocessing(outlier_ratio=0.75))
+    method = Ordered(preprocessing=Preprocessing(outlier_ratio=0.75))
     return both(broken, surface(broken), surface(broken, method=method), "--outlier-ratio 0.75")
 
 
@@ -105,7 +105,9 @@ def torn() -> Trouble:
     noisy = replace(scene, normals=turned)
     wrong = surface(noisy).mesh()
     right = surface(noisy, method=RayPlane(jumps=False)).mesh(cut=np.inf)
-    return Trouble(noisy.normals, noisy.mask, wrong, right, "--no-jumps --cut inf")
+    return Trouble(
+        noisy.normals, noisy.mask, wrong, right, "--method ray-plane --no-jumps --cut inf"
+    )
 
 
 TROUBLES: dict[str, Callable[[], Trouble]] = {

@@ -18,7 +18,8 @@ scene = rayrelief.synthetic.GALLERY["tori"](120, 160)
 truth = scene.depth
 assert truth is not None  # the scene is rendered, its depth is known
 methods = {
-    "ray_plane": rayrelief.RayPlane(),  # the paper, with accurate inner solves: the default
+    "ordered": rayrelief.Ordered(),  # the default: jumps have an order, and parts touch
+    "ray_plane": rayrelief.RayPlane(),  # the paper, with accurate inner solves
     "no_jumps": rayrelief.RayPlane(jumps=False),  # the same without explicit discontinuities
     "bini": rayrelief.BiNI(),  # one normal per equation instead of two
     "smooth": rayrelief.Smooth(),  # one linear solve, no discontinuities

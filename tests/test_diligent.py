@@ -6,12 +6,16 @@ The others, and all objects of these rows, are ``python -m benchmarks.accuracy m
 from __future__ import annotations
 
 import tomllib
+import warnings
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
 import rayrelief
 from benchmarks.accuracy.known_jumps import knowing_jumps
+from benchmarks.diligent import STEADY
+from benchmarks.meshes import FARTHEST, spread
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.evaluation.residuals import formulation_residuals
 from rayrelief.methods import AuxiliaryEdges
@@ -35,9 +39,15 @@ def scenes(data_root):
     return {name: rayrelief.read_scene(data_root / "diligent" / name) for name in OBJECTS}
 
 
-def made(scene, method):
+def made(scene, method=None):
     result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
     return depth_errors(result.depth, scene.depth, "scale").made
+
+
+@pytest.fixture(scope="module")
+def by_default(scenes):
+    """Errors of the default method."""
+    return {name: made(scenes[name]) for name in (*STEADY, "goblet")}
 
 
 @pytest.mark.parametrize(("name", "error"), printed("known_jumps", *OBJECTS))
@@ -72,7 +82,7 @@ def test_auxiliary_edges(scenes, name, error):
     assert made(scenes[name], AuxiliaryEdges()) == pytest.approx(error, abs=0.01)
 
 
-def test_default_is_as_accurate_as_the_published_schedule(scenes):
+def test_our_schedule_is_as_accurate_as_the_published_one(scenes):
     names = ("bear", "cow", "pot2", "reading")
     ours = sum(made(scenes[name], rayrelief.RayPlane()) for name in names)
     assert ours < sum(error for _, error in printed("jumps_1200", *names))
@@ -92,8 +102,34 @@ def test_orthographic_vase_is_integrated_whole(data_root):
     assert result.mean_angle() < 4.0  # 3.1: the toy has jumps that no normal shows
 
 
+@pytest.fixture(scope="module", params=["owl", "human"])  # plant: python -m benchmarks meshes
+def estimated(request, data_root):
+    """What the default makes of a map that an estimator has made."""
+    folder = data_root / "other" / f"{request.param}_orthographic"
+    scene = rayrelief.read_scene(folder, camera="orthographic")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rayrelief.IntegrationWarning)  # some normals face away
+        return rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
+
+
+def test_estimated_maps_stay_in_one_piece(estimated):
+    assert max(estimated.components.sizes) >= 0.99 * estimated.mask.sum()
+
+
+def test_meshes_of_estimated_maps_have_no_needles(estimated):
+    assert spread(estimated.mesh().vertices) < FARTHEST
+
+
 @pytest.mark.parametrize(
     ("name", "error"), [("bear", 0.016), ("cat", 0.036), ("cow", 0.089), ("reading", 0.068)]
 )
-def test_ordered(scenes, name, error):
-    assert made(scenes[name], rayrelief.Ordered()) == pytest.approx(error, abs=0.015)
+def test_ordered(by_default, name, error):
+    assert by_default[name] == pytest.approx(error, abs=0.015)
+
+
+def test_the_default_on_the_stable_objects(by_default):
+    assert mean(by_default[name] for name in STEADY) <= 0.12
+
+
+def test_the_default_on_goblet(by_default):
+    assert by_default["goblet"] <= 1.6

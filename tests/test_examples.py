@@ -17,6 +17,7 @@ FILES = {
     "01_your_own_camera": {"fisheye.ply", "camera.json", "rays.npy"},
     "02_real_normals": {"normal.png", "mask.png", "mesh.glb"},
     "03_methods_and_jumps": {
+        "ordered.png",
         "ray_plane.png",
         "no_jumps.png",
         "bini.png",

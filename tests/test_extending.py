@@ -66,14 +66,18 @@ def test_a_solver(page):
 
 
 def test_an_anchor_makes_the_scale_known(page):
-    free = rayrelief.integrate(page.scene.normals, page.scene.camera, mask=page.scene.mask)
+    free = rayrelief.integrate(
+        page.scene.normals, page.scene.camera, mask=page.scene.mask, method=rayrelief.RayPlane()
+    )
     ratio = page.metric.depth / free.depth
     np.testing.assert_allclose(ratio, ratio[30, 40], rtol=1e-3)
     assert page.metric.depth[30, 40] == pytest.approx(1250.0, rel=1e-6)
 
 
 def test_a_backend(page):
-    library = rayrelief.integrate(page.scene.normals, page.scene.camera, mask=page.scene.mask)
+    library = rayrelief.integrate(
+        page.scene.normals, page.scene.camera, mask=page.scene.mask, method=rayrelief.RayPlane()
+    )
     assert page.plain.status.outcome is library.status.outcome
     np.testing.assert_allclose(page.plain.depth, library.depth, rtol=1e-5)
     energies = [[step.energy for step in result.history] for result in (page.plain, library)]

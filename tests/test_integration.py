@@ -26,6 +26,7 @@ from rayrelief.errors import (
 )
 from rayrelief.formulation import ray_plane
 from rayrelief.integration import integrate
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.preprocess import Preprocessing
 from rayrelief.scene import Scene
@@ -124,6 +125,10 @@ def test_a_sphere_is_accurate_up_to_its_rim(sphere):
     assert error[sphere.mask].mean() < 1e-3
     assert error[cosine > np.cos(np.radians(80))].mean() < 2e-4
     assert result.mean_angle() < 0.2
+
+
+def test_the_default_method_is_ordered(sphere):
+    assert integrate(sphere.normals, sphere.camera, mask=sphere.mask).method == Ordered()
 
 
 def test_smooth_and_bini_agree_on_a_smooth_surface(sphere):
@@ -286,7 +291,7 @@ PINHOLE = Pinhole(20.0, 20.0, 4.0, 3.0)
         ),
         ({"camera": RayMap(np.ones((8, 6, 3)))}, CameraError, "6x8 pixels.*has 8x6"),
         ({"normals": -flat(6, 8)}, InputError, "100 % of the normals face away.*to_opencv"),
-        ({"method": RayPlane}, InputError, r"expected a recipe such as RayPlane\(\)"),
+        ({"method": RayPlane}, InputError, r"expected a recipe such as Ordered\(\)"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
@@ -445,7 +450,7 @@ def test_impossible_edges_are_reported_and_cut():
     normals = flat(3, 6)
     normals[:, 3] = 0.995, 0.0, -0.0998
     camera = Pinhole(4.0, 4.0, 3.0, 1.0)
-    result = integrate(normals, camera)
+    result = integrate(normals, camera, method=RayPlane())
     assert "3 pairs of neighbouring pixels were ignored" in str(result.status)
     assert result.components.count > 1
 
@@ -465,7 +470,7 @@ def test_a_callback_may_integrate_too():
 
 def test_the_relative_jump_is_the_alpha_of_the_paper():
     scene = gallery.overlapping_spheres(40, 48)
-    result = integrate(scene.normals, scene.camera, mask=scene.mask)
+    result = integrate(scene.normals, scene.camera, mask=scene.mask, method=RayPlane())
     alpha = result.relative_jumps.towards(1, 0)[:, :-1]
     rays = scene.camera.rays(40, 48)
     a = np.s_[:, :-1]

@@ -27,6 +27,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import CameraError
 from rayrelief.integration import integrate
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.synthetic.gallery import ellipsoid_inside, room
 from rayrelief.synthetic.surroundings import wavy_relief, wavy_room
 
@@ -47,6 +48,11 @@ def test_a_continuous_room_comes_back_through_every_camera(name, make, limit):
         assert found.seam_step < SEAM_STEP  # 6 to 9 where the columns are not joined
     ignoring = ignoring_distortion(scene)
     assert ignoring is None or ignoring > LEAST_GAIN * found.mean
+
+
+def test_the_default_joins_the_seam_of_a_panorama():
+    camera = CAMERAS["panorama, 360 x 180 degrees"]
+    assert outcome(wavy_room(HEIGHT, WIDTH, camera), camera, Ordered()).seam_step < SEAM_STEP
 
 
 def test_a_relief_comes_back_through_parallel_rays():

@@ -53,7 +53,7 @@ def _averaged(outlier_ratio: float | None = None) -> rayrelief.Preprocessing:
     return rayrelief.Preprocessing(facing_away="average", outlier_ratio=outlier_ratio)
 
 
-# By table and row; the last row of the first is not the paper's.
+# By table and row; the last two rows of the first are not the paper's.
 MADE: dict[str, Mapping[str, Reweighted | FromDepth]] = {
     "made": {
         "bini": rayrelief.BiNI.published(),
@@ -63,7 +63,7 @@ MADE: dict[str, Mapping[str, Reweighted | FromDepth]] = {
         "jumps_150": _ours(iterations=150),
         "jumps_1200": _ours(),
         "known_jumps": knowing_jumps,
-        "default": rayrelief.RayPlane(),
+        "ray_plane": rayrelief.RayPlane(),
         "ordered": rayrelief.Ordered(),
     },
     "gamma": {

@@ -124,7 +124,9 @@ def furnished() -> Table:
 
 
 def outcome(
-    scene: rayrelief.Scene, camera: rayrelief.cameras.Camera, method: Reweighted | None = None
+    scene: rayrelief.Scene,
+    camera: rayrelief.cameras.Camera,
+    method: Reweighted = rayrelief.RayPlane(),  # noqa: B008  # it is frozen
 ) -> Outcome:
     """Integrate a scene through a camera, which may be a wrong one, and compare distances."""
     result = rayrelief.integrate(

@@ -1,4 +1,4 @@
-"""Real maps: the default against the published schedule, in error and in time."""
+"""Real maps: RayPlane() against the published schedule and Ordered(), in error and in time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tables(objects: Sequence[str], iterations: int) -> Iterator[Table]:
 
 
 def against_published(maps: Sequence[rayrelief.Scene], iterations: int) -> Table:
-    """The default and the published schedule, map by map, with limits."""
+    """RayPlane() and the published schedule, map by map, with limits."""
     table = compared(maps, iterations, "", rayrelief.Preprocessing())
     rows = {str(row[0]): row for row in table.rows}
     total, checks = rows["total"], []
@@ -61,7 +61,7 @@ def against_published(maps: Sequence[rayrelief.Scene], iterations: int) -> Table
         rows["mean"] = (f"mean of {len(STEADY)}", None, None, *errors, None, None, None, None)
         checks.append(Check(f"mean MADE of {', '.join(STEADY)}, mm", errors[0], at_most=0.16))
     if iterations == FULL:  # fewer say nothing of the ratio
-        checks.append(Check("total time over default's", _float(total[7]), at_least=20))
+        checks.append(Check("published total time over RayPlane's", _float(total[7]), at_least=20))
     checks.append(Check("conjugate gradients, ns per pixel and step", _float(total[8]), at_most=8))
     return replace(table, rows=tuple(rows.values()), checks=tuple(checks))
 
@@ -87,8 +87,8 @@ def ordered(maps: Sequence[rayrelief.Scene]) -> Table:
         progress(f"maps: {scene.name}, Ordered and RayPlane")
         runs[scene.name] = tuple(run(scene, method) for method in methods)
     rows: list[Row] = [
-        (name, ours.made, default.made, ours.seconds, ours.seconds / default.seconds)
-        for name, (ours, default) in runs.items()
+        (name, ours.made, paper.made, ours.seconds, ours.seconds / paper.seconds)
+        for name, (ours, paper) in runs.items()
     ]
     seconds, times = (sum(pair[i].seconds for pair in runs.values()) for i in (0, 1))
     rows.append(("total", None, None, seconds, seconds / times))
@@ -111,17 +111,17 @@ def compared(
     preprocessing: rayrelief.Preprocessing,
 ) -> Table:
     """Both methods on all maps, and the total."""
-    default = rayrelief.RayPlane(preprocessing=preprocessing)
+    method = rayrelief.RayPlane(preprocessing=preprocessing)
     schedule = rayrelief.RayPlane.published(iterations, preprocessing=preprocessing)
     for scene in maps:  # has the kernels compiled, of which some maps need more than others
-        run(scene, replace(default, max_iterations=3))
+        run(scene, replace(method, max_iterations=3))
         run(scene, replace(schedule, max_iterations=3))
     rows: list[Row] = []
     watches = []
     for scene in maps:
-        progress(f"maps: {scene.name}{what}, default and {iterations} published iterations")
+        progress(f"maps: {scene.name}{what}, RayPlane and {iterations} published iterations")
         watch = Watched(schedule.solver)
-        ours, theirs = run(scene, default), run(scene, replace(schedule, solver=watch))
+        ours, theirs = run(scene, method), run(scene, replace(schedule, solver=watch))
         size, count = int(ours.result.mask.sum()), len(ours.result.history)
         seconds = ours.seconds, theirs.seconds, theirs.seconds / ours.seconds
         step = 1e9 * watch.seconds / watch.work
@@ -134,8 +134,8 @@ def compared(
     return Table(
         f"DiLiGenT{what}: `RayPlane()` against `RayPlane.{published}`",
         columns(
-            f"object | pixels:,d | iterations:d | MADE, default:.3f | MADE, {published}:.3f "
-            f"| seconds, default:.2f | seconds, {published}:.1f | times faster:.1f "
+            f"object | pixels:,d | iterations:d | MADE, RayPlane:.3f | MADE, {published}:.3f "
+            f"| seconds, RayPlane:.2f | seconds, {published}:.1f | times faster:.1f "
             "| CG ns per pixel and step:.2f"
         ),
         tuple(rows),
@@ -147,7 +147,7 @@ def compared(
 
 
 def perturbed(maps: Sequence[rayrelief.Scene]) -> Table:
-    """The default on maps whose principal point is a little off."""
+    """RayPlane() on maps whose principal point is a little off."""
     rows: list[tuple[str, float, float, float]] = []
     for scene in maps:
         progress(f"maps: {scene.name}, perturbed")
@@ -167,7 +167,7 @@ def perturbed(maps: Sequence[rayrelief.Scene]) -> Table:
 
 
 def against_exact(maps: Sequence[rayrelief.Scene]) -> Table:
-    """The default and a run whose inner solves are exact."""
+    """RayPlane() and a run whose inner solves are exact."""
     exact = rayrelief.RayPlane(solver=rayrelief.solvers.Multigrid(rtol=1e-10))
     rows: list[tuple[str, float, float]] = []
     for scene in maps:
@@ -180,7 +180,7 @@ def against_exact(maps: Sequence[rayrelief.Scene]) -> Table:
     what = "mean difference in depth, mm"
     return Table(
         "`RayPlane()` against inner solves to 1e-10, both after the median scale",
-        columns(f"object | {what}:.5f | time over default:.1f"),
+        columns(f"object | {what}:.5f | time over RayPlane's:.1f"),
         tuple(rows),
         checks=tuple(Check(f"{name}, {what}", found, below=0.01) for name, found, _ in rows),
     )

@@ -30,7 +30,7 @@ OnFailure = Literal["raise", "warn", "return"]
 # Rules of the arguments.
 METHODS = instance_of(
     Method,
-    "a recipe such as RayPlane(), BiNI() or Smooth(), or an object with solve()",
+    "a recipe such as Ordered(), RayPlane() or Smooth(), or an object with solve()",
     "Leave it out for the default",
 )
 BACKENDS = instance_of(
@@ -91,14 +91,14 @@ def integrate(
         Whether the rows, and whether the columns, of a texture repeat: its last row then joins the
         first, without a tilt. Orthographic cameras only.
     method
-        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()``, ``RayPlane.published()``, or any object
-        with ``solve`` (docs/write_your_own.md).
+        ``Ordered()`` by default; ``RayPlane()`` is the paper's, ``RayPlane.published()`` with its
+        schedule; or ``BiNI()``, ``Smooth()``, any object with ``solve`` (docs/write_your_own.md).
     backend
         Where to compute: that of ``device`` by default.
     device
-        "cpu", all cores of this machine; "cuda", a GPU, for RayPlane, BiNI and Smooth; or "auto",
-        a GPU where there is one that can compute the method. Maps that are in the memory of a GPU
-        stay there with ``rayrelief.gpu.Integrator``.
+        "cpu", all cores of this machine; "cuda", a GPU, for Ordered, RayPlane, BiNI and Smooth; or
+        "auto", a GPU where there is one that can compute the method. Maps that are in the memory of
+        a GPU stay there with ``rayrelief.gpu.Integrator``.
     callback
         Called with each outer iteration; stops the run by returning True.
     on_failure

@@ -17,6 +17,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.errors import CameraError
 from rayrelief.integration import integrate
+from rayrelief.methods.recipes import RayPlane
 
 FOCAL = st.floats(20, 5000)
 CENTRE = st.floats(-50, 150)
@@ -128,7 +129,8 @@ def test_a_slanted_plane_comes_back_at_the_limits_of_focal_lengths(f):
     depth = 1 / -(camera.rays(12, 16) @ normal)
     mask = depth > 0
     depth[~mask] = np.nan
-    result = integrate(np.broadcast_to(normal, (12, 16, 3)).copy(), camera, mask=mask)
+    normals = np.broadcast_to(normal, (12, 16, 3)).copy()
+    result = integrate(normals, camera, mask=mask, method=RayPlane())
     found = result.depth / np.nanmedian(result.depth / depth)
     relief = np.nanmax(depth) - np.nanmin(depth)
     np.testing.assert_allclose(found[mask], depth[mask], atol=1e-6 * relief)
@@ -143,7 +145,8 @@ def test_a_pixel_size_beyond_reason_is_refused(size):
 @pytest.mark.parametrize("size", PIXEL_SIZES)
 def test_a_slanted_plane_comes_back_at_the_limits_of_pixel_sizes(size):
     normal = np.array([0.3, -0.2, -1.0]) / np.linalg.norm([0.3, -0.2, -1.0])
-    result = integrate(np.broadcast_to(normal, (12, 16, 3)).copy(), Orthographic(size))
+    normals = np.broadcast_to(normal, (12, 16, 3)).copy()
+    result = integrate(normals, Orthographic(size), method=RayPlane())
     slope = np.diff(result.depth, axis=1) / size
     np.testing.assert_allclose(slope, 0.3, atol=1e-6)
 

@@ -16,10 +16,13 @@ from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import Outcome, Status
 from rayrelief.io.images import write_png
-from rayrelief.methods.recipes import RayPlane
+from rayrelief.methods.base import usual_iterations
+from rayrelief.methods.catalogue import default_method
 from rayrelief.synthetic.gallery import plane as plane_scene
 
 DRY = ("--dry-run", "--threads", 1)
+USUAL = usual_iterations(default_method()) or 0
+PUBLISHED = ("--method", "ray-plane", "--published")
 
 
 def everything_in(folder):
@@ -28,8 +31,9 @@ def everything_in(folder):
 
 def memory_of_all(pixels, inside):
     """Bytes that the default method and the files of its result take."""
-    afterwards = files_memory(pixels, inside, RayPlane())
-    return estimate.memory_needed(pixels, inside, RayPlane(), CPU(), afterwards=afterwards)
+    method = default_method()
+    afterwards = files_memory(pixels, inside, method)
+    return estimate.memory_needed(pixels, inside, method, CPU(), afterwards=afterwards)
 
 
 # What it tells
@@ -55,8 +59,8 @@ def test_json_has_the_same_numbers(run, sphere, out):
     assert printed["input"] == {"size": [32, 24], "notes": list(scene.notes)}
     assert printed["inside"] == printed["sample"]["pixels"] == inside
     assert printed["components"] == 1
-    assert printed["max_iterations"] == 40
-    assert 2 <= printed["sample"]["iterations"] <= 40
+    assert printed["max_iterations"] == USUAL
+    assert 2 <= printed["sample"]["iterations"] <= USUAL
     needed = memory_of_all(768, inside)
     assert printed["memory_bytes"]["needed"] == needed
     assert printed["memory_bytes"]["available"] > needed
@@ -67,7 +71,7 @@ def test_json_has_the_same_numbers(run, sphere, out):
 def test_a_run_that_ends_by_itself_is_expected_to_end_there(run, sphere, out):
     expected = run("integrate", sphere, "-o", out, "--json", *DRY).json()["expected"]
     done = run("integrate", sphere, "-o", out, "--json").json()
-    assert expected["iterations"] == len(done["history"]) < 40
+    assert expected["iterations"] == len(done["history"]) < USUAL
 
 
 def test_what_leaves_the_mask_is_not_counted(run, plane, out):
@@ -96,7 +100,7 @@ def test_seconds_of_all_iterations():
     assert seconds_of_all([], 40) == 0.0
 
 
-@pytest.mark.parametrize(("options", "power"), [((), 1.0), (("--published",), 1.5)])
+@pytest.mark.parametrize(("options", "power"), [((), 1.0), (PUBLISHED, 1.5)])
 def test_time_of_a_sample_is_that_of_more_pixels(run, plane, out, monkeypatch, options, power):
     monkeypatch.setattr(dry_run, "SAMPLE_PIXELS", 100)
     monkeypatch.setattr(
@@ -117,10 +121,12 @@ def test_a_sample_ends_with_its_time_but_not_before_the_second_iteration(
     monkeypatch.setattr(dry_run, "SAMPLE_SECONDS", 0.0)
     printed = run("integrate", sphere, "-o", out, "--json", *DRY).json()
     assert printed["sample"]["iterations"] == 2
-    assert printed["expected"]["iterations"] == 40
+    assert printed["expected"]["iterations"] == USUAL
 
 
-@pytest.mark.parametrize("options", [("--method", "smooth"), ("--connectivity", "8")])
+@pytest.mark.parametrize(
+    "options", [("--method", "smooth"), ("--method", "ray-plane", "--connectivity", "8")]
+)
 def test_any_method_can_be_measured(run, sphere, out, options):
     printed = run("integrate", sphere, "-o", out, "--json", *options, *DRY).json()
     assert printed["sample"]["iterations"] >= 1

@@ -47,7 +47,15 @@ from rayrelief.methods import Smooth
         ),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--method", "smooth", "--published"),
-            ["--published goes with ray-plane and bini, not with --method smooth"],
+            ["--published cannot be used with --method smooth: add --method ray-plane or bini"],
+        ),
+        (  # settings of the paper's method, and of none that has them all, with the default
+            ("integrate", "FOLDER", "-o", "OUT", "--sharpness", "1"),
+            ["--sharpness cannot be used with --method ordered: add --method ray-plane or bini"],
+        ),
+        (
+            ("integrate", "FOLDER", "-o", "OUT", "--no-jumps", "--form", "printed"),
+            ["--jumps, --form cannot be used with --method ordered"],
         ),
         (
             ("evaluate", "FOLDER", "--method", "bini", "--method", "smooth", "--sharpness", "1"),
@@ -194,10 +202,10 @@ def test_camera_option_that_is_none(run, sphere, out, option, word):
     ("option", "word"),
     [
         (("--fov", 180), "--fov"),
-        (("--midpoint", 2), "a fraction from 0 to 1"),
+        (("--method", "ray-plane", "--midpoint", 2), "a fraction from 0 to 1"),
         (("--tolerance", -1), "a positive number"),
         (("--tolerance", "nan"), "a positive number"),
-        (("--outlier-threshold", 0), "a positive fraction"),
+        (("--method", "ray-plane", "--outlier-threshold", 0), "a positive fraction"),
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )

@@ -22,7 +22,7 @@ from rayrelief.errors import InputError
 from rayrelief.integration import integrate
 from rayrelief.io.depth import read_depth, write_depth
 from rayrelief.io.images import read_image, write_png
-from rayrelief.methods.recipes import RayPlane
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.solvers.multigrid import Multigrid
 from rayrelief.synthetic.gallery import plane as plane_scene
 
@@ -55,9 +55,9 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
     report, scene = read_report(out), read_scene(sphere)
     digest = hashlib.sha256(scene.normals.tobytes() + scene.mask.tobytes()).hexdigest()
     assert report["input"] == {"size": [32, 24], "sha256": digest, "notes": list(scene.notes)}
-    assert report["method"]["type"] == "RayPlane"
-    assert report["method"]["sharpness"] == RayPlane().sharpness
-    solver = RayPlane().solver
+    assert report["method"]["type"] == "Ordered"
+    assert report["method"]["rounds"] == Ordered().rounds
+    solver = Ordered().solver
     assert isinstance(solver, Multigrid)
     assert report["method"]["solver"]["rtol"] == solver.rtol
     assert report["camera"]["type"] == "Pinhole"
@@ -66,7 +66,7 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
     assert [entry["number"] for entry in report["history"]] == [
         *range(1, 1 + len(report["history"]))
     ]
-    assert report["history"][-1]["change"] < RayPlane().tolerance
+    assert report["history"][-1]["change"] < 1e-4
     assert set(report["seconds"]) == {"integrate", "write"}
     assert report["components"] == [int(scene.mask.sum())]
     assert report["errors"]["alignment"] == "scale"
@@ -359,12 +359,14 @@ def test_truth_that_is_no_use_does_not_cost_the_result(run, sphere, out, read_re
 
 # Options of the method
 
-AUXILIARY = ("--method", "auxiliary-edges")
+AUXILIARY, PAPER = ("--method", "auxiliary-edges"), ("--method", "ray-plane")
 OPTIONS = [
+    ("method", (), {"type": "Ordered"}),
+    ("method", PAPER, {"type": "RayPlane"}),
     ("method", ("--method", "bini"), {"type": "BiNI"}),
     ("method", ("--method", "smooth"), {"type": "Smooth", "max_iterations": 1}),
-    ("published", ("--published",), {"max_iterations": 1200, "tolerance": None}),
-    ("published", ("--published", "--max-iterations", 7), {"max_iterations": 7}),
+    ("published", (*PAPER, "--published"), {"max_iterations": 1200, "tolerance": None}),
+    ("published", (*PAPER, "--published", "--max-iterations", 7), {"max_iterations": 7}),
     ("published", ("--published", "--method", "bini"), {"type": "BiNI", "form": "printed"}),
     ("max_iterations", ("--max-iterations", 3), {"max_iterations": 3}),
     ("tolerance", ("--tolerance", 0.02), {"tolerance": 0.02}),
@@ -372,23 +374,27 @@ OPTIONS = [
     ("connectivity", ("--connectivity", "4"), {"connectivity": 4}),
     ("connectivity", ("--connectivity", "8"), {"connectivity": 8}),
     ("connectivity", ("--connectivity", "diagonal"), {"connectivity": "diagonal"}),
-    ("sharpness", ("--sharpness", 1.5), {"sharpness": 1.5}),
+    ("sharpness", (*PAPER, "--sharpness", 1.5), {"sharpness": 1.5}),
     ("sharpness", ("--method", "bini", "--sharpness", 3), {"sharpness": 3.0}),
-    ("jumps", ("--no-jumps",), {"jumps": False}),
-    ("jumps", ("--jumps",), {"jumps": True}),
-    ("activation_slope", ("--activation-slope", 40), {"activation_slope": 40.0}),
-    ("activation_threshold", ("--activation-threshold", 0.3), {"activation_threshold": 0.3}),
-    ("midpoint", ("--midpoint", 0.4), {"midpoint": 0.4}),
-    ("outlier_threshold", ("--outlier-threshold", 0.1), {"outlier_threshold": 0.1}),
-    ("outlier_samples", ("--outlier-samples", 9), {"outlier_samples": 9}),
-    ("cost_factor", ("--cost-factor", "cosine"), {"cost_factor": "cosine"}),
-    ("weight_constant", ("--weight-constant", 0), {"weight_constant": 0.0}),
-    ("weight_constant", ("--weight-constant", 3), {"weight_constant": 3.0}),
+    ("jumps", (*PAPER, "--no-jumps"), {"jumps": False}),
+    ("jumps", (*PAPER, "--jumps"), {"jumps": True}),
+    ("activation_slope", (*PAPER, "--activation-slope", 40), {"activation_slope": 40.0}),
+    (
+        "activation_threshold",
+        (*PAPER, "--activation-threshold", 0.3),
+        {"activation_threshold": 0.3},
+    ),
+    ("midpoint", (*PAPER, "--midpoint", 0.4), {"midpoint": 0.4}),
+    ("outlier_threshold", (*PAPER, "--outlier-threshold", 0.1), {"outlier_threshold": 0.1}),
+    ("outlier_samples", (*PAPER, "--outlier-samples", 9), {"outlier_samples": 9}),
+    ("cost_factor", (*PAPER, "--cost-factor", "cosine"), {"cost_factor": "cosine"}),
+    ("weight_constant", (*PAPER, "--weight-constant", 0), {"weight_constant": 0.0}),
+    ("weight_constant", (*PAPER, "--weight-constant", 3), {"weight_constant": 3.0}),
     ("form", ("--method", "bini", "--form", "printed"), {"form": "printed"}),
     ("smallest_jump", (*AUXILIARY, "--smallest-jump", 0.5), {"smallest_jump": 0.5}),
     ("filters", (*AUXILIARY, "--filters", 2), {"type": "AuxiliaryEdges", "filters": 2}),
-    ("rounds", ("--method", "ordered", "--rounds", 2), {"type": "Ordered", "rounds": 2}),
-    ("noise", ("--method", "ordered", "--noise", 1.5), {"type": "Ordered", "noise": 1.5}),
+    ("rounds", ("--rounds", 2), {"type": "Ordered", "rounds": 2}),
+    ("noise", ("--noise", 1.5), {"type": "Ordered", "noise": 1.5}),
     ("facing_away", ("--facing-away", "drop"), {"preprocessing.facing_away": "drop"}),
     ("facing_away", ("--facing-away", "keep"), {"preprocessing.facing_away": "keep"}),
     ("facing_away", ("--facing-away", "average"), {"preprocessing.facing_away": "average"}),

@@ -113,7 +113,7 @@ def test_what_has_changed_is_done_again(here, run, maps, out, change):
     before = when_written(out)
     more: tuple = ()
     if change == "setting":
-        more = ("--sharpness", 1.5)
+        more = ("--rounds", 2)
     elif change == "option of the mesh":
         more = ("--cut", 3)
     elif change == "normal map":
@@ -214,7 +214,7 @@ def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(
     frames = tmp_path / "frames"
     for number in range(3):
         write_layout(frames / f"{number}", gallery.vase(24, 32))
-    words = (*FAST, "--sequence", "--threads", 1)
+    words = (*FAST, "--method", "ray-plane", "--sequence", "--threads", 1)
     run("integrate", frames, "-o", out, *words)
     changes = [read_report(out / name)["history"][0]["change"] for name in "01"]
     assert changes[1] < 0.5 * changes[0], "nothing has moved"

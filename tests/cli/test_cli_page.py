@@ -9,7 +9,7 @@ def test_a_page_about_a_run(run, sphere, out, tmp_path):
     assert ended.code == 0
     assert "page.html" in ended.out
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert text.count('"method: sharpness"') == 2
+    assert text.count('"method: rounds"') == 2
     assert text.count('"positions"') == 2
 
 

@@ -50,8 +50,8 @@ def test_output_that_cannot_be_written(start, sphere, out):
 
 
 def test_interrupt_during_a_run(start, sphere, out):
-    endless = ("--tolerance", 0, "--max-iterations", 10**9, "--threads", 1)
-    process = start("integrate", sphere, "-o", out, *endless)
+    endless = ("--method", "ray-plane", "--tolerance", 0, "--max-iterations", 10**9)
+    process = start("integrate", sphere, "-o", out, *endless, "--threads", 1)
     assert process.stderr.readline().startswith("note: ")  # the scene is read
     time.sleep(0.5)  # into the iterations, most likely; anywhere will do
     process.send_signal(signal.SIGINT)

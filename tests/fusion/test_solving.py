@@ -254,13 +254,14 @@ def test_pixels_are_as_large_with_any_confidence():
     assert pixels_per_unit(doubted) == pixels_per_unit(plain)
 
 
-def test_a_coarse_depth_of_all_pixels_places_the_parts():
-    scene = rayrelief.synthetic.GALLERY["room"](120, 160)
-    blocks = true_depth(scene).reshape(15, 8, 20, 8).mean(axis=(1, 3))
-    coarse = np.kron(
-        blocks * (1 + 0.01 * np.random.default_rng(0).normal(size=(15, 20))), np.ones((8, 8))
-    )
-    result = integrate(scene.normals, scene.camera, prior=DepthPrior(coarse))
+@pytest.mark.parametrize(("rows", "method"), [(15, RayPlane()), (30, Ordered())])
+def test_a_coarse_depth_of_all_pixels_places_the_parts(rows, method):
+    columns = 4 * rows // 3
+    scene = rayrelief.synthetic.GALLERY["room"](8 * rows, 8 * columns)
+    blocks = true_depth(scene).reshape(rows, 8, columns, 8).mean(axis=(1, 3))
+    noise = 0.01 * np.random.default_rng(0).normal(size=blocks.shape)
+    coarse = np.kron(blocks * (1 + noise), np.ones((8, 8)))
+    result = integrate(scene.normals, scene.camera, prior=DepthPrior(coarse), method=method)
     off = np.mean(np.abs(coarse - true_depth(scene))) / np.mean(true_depth(scene))
     assert error(result, scene) < off
 

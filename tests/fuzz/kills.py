@@ -88,7 +88,7 @@ def _start(scene: Path, out: Path, sharpness: str) -> int:
 
 def _arguments(scene: Path, out: Path, sharpness: str) -> list[str]:
     where = ["integrate", str(scene), "-o", str(out)]
-    return [*where, "--threads", "1", "--sharpness", sharpness]
+    return [*where, "--threads", "1", "--method", "ray-plane", "--sharpness", sharpness]
 
 
 def _wait(process: int) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rayrelief
-from rayrelief import BiNI, RayPlane, Smooth
+from rayrelief import BiNI, Ordered, RayPlane, Smooth
 from rayrelief.backends import CPU
 from rayrelief.backends.cuda.device import Device, is_available
 from rayrelief.backends.cuda.layout import Workspace
@@ -144,6 +144,15 @@ def test_what_does_not_fit_is_refused():
     for method in (RayPlane(connectivity=8), RayPlane(midpoint=0.3), BiNI(form="printed")):
         with pytest.raises(InputError, match=f"the method {type(method).__name__}"):
             integrator(camera, method=method)
+
+
+def test_the_method_is_ray_plane_unless_given():
+    assert integrator(Orthographic())._resident.method == RayPlane()
+
+
+def test_ordered_is_refused_with_what_to_do():
+    with pytest.raises(InputError, match=r"use integrate\(\.\.\., device='cuda'\)"):
+        integrator(Orthographic(), method=Ordered())
 
 
 def test_a_batch_gives_what_each_map_gives_alone():

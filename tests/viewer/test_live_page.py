@@ -157,7 +157,7 @@ def test_dropped_files_integrate_and_show_a_surface(page, tmp_path):
     choose(page, "Axes", "opengl")
     page.get_by_role("button", name="Integrate", exact=True).click()
     page.get_by_text(re.compile("normal_map-1: 50x40 pixels")).wait_for()
-    page.get_by_text(re.compile("RayPlane, ")).wait_for()  # as the report of integrate says it
+    page.get_by_text(re.compile("Ordered, ")).wait_for()  # as the report of integrate says it
     until(lambda: surface(page).mean() > 0.02)
 
 

@@ -29,7 +29,7 @@ ROWS = {
     "bini": "BiNI",
     "no_jumps_1200": "without α",
     "jumps_1200": "with α",
-    "default": "default",
+    "ray_plane": "RayPlane()",
 }
 REAL = ("plant", "owl", "human")
 LEAST_ERROR, LARGEST_ERROR = 0.01, 30.0  # mm, ends of the colour scale
@@ -139,8 +139,8 @@ def real_world(study: Study) -> Plan:
         grid.colour_bar(image, "β")
         return grid.figure
 
-    cells = [Cell("default", task.source.name, "-", (task,)) for task in tasks]
-    return Plan("Real normal maps, integrated with the default", cells, draw)
+    cells = [Cell("ray_plane", task.source.name, "-", (task,)) for task in tasks]
+    return Plan("Real normal maps, integrated with RayPlane()", cells, draw)
 
 
 def row_names(cells: Sequence[Cell]) -> dict[str, str]:

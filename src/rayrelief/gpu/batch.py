@@ -148,8 +148,8 @@ def integrate_batch(
     mask, start
         (M, H, W): True inside; depths to begin with.
     method
-        ``RayPlane()`` by default; ``BiNI()`` or ``Smooth()``. The iterations of all maps end
-        together.
+        ``RayPlane()`` by default; ``BiNI()`` or ``Smooth()``; not ``Ordered()``, the default of
+        ``integrate``, as for ``gpu.Integrator``. The iterations of all maps end together.
 
     For maps that keep coming, a ``gpu.BatchIntegrator`` keeps its memory between them.
     """

@@ -56,7 +56,8 @@ class Integrator:
     method
         ``RayPlane()`` by default; ``BiNI()`` or ``Smooth()``. Four neighbours and the paper's
         equations; normals that face away are used as they are, and not averaged. For other
-        settings, and for that, use ``integrate(..., device="cuda")``.
+        settings, for that, and for ``Ordered()``, the default of ``integrate``, whose equations
+        and parts are for the CPU, use ``integrate(..., device="cuda")``.
     """
 
     def __init__(

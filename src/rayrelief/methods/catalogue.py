@@ -16,7 +16,7 @@ RECIPES: dict[str, type[Any]] = {  # dataclasses with solve
     "ordered": Ordered,
     "auxiliary-edges": AuxiliaryEdges,
 }
-DEFAULT = "ray-plane"
+DEFAULT = "ordered"
 
 
 def default_method() -> Method:

@@ -34,7 +34,7 @@ def test_every_table_is_in_the_report(data, run, results, records, predicted):
     found = [each for each in records("paper") if each.get("table") == "made"]
     assert len(found) == (len(PUBLISHED["table2"]["rows"]) + 2) * len(OBJECTS)
     assert {each["row"] for each in found if not each["made"]} == {"bini_from_paper"}
-    assert {each["row"] for each in found if each["printed"] == "-"} == {"default", "ordered"}
+    assert {each["row"] for each in found if each["printed"] == "-"} == {"ray_plane", "ordered"}
     noise = [each for each in records("paper") if each.get("table") == "outliers"]
     assert len(noise) == len(PUBLISHED["outliers"]["percent"]) * len(PREPROCESSED)
     assert all(len(set(each["made"])) == 5 for each in noise)
@@ -110,11 +110,11 @@ def test_other_settings_have_predictions_and_files_of_their_own(data, run, writt
 
 def test_missed_limits_end_with_1(data, run, predicted, monkeypatch, capsys):
     monkeypatch.setattr(Settings, "held_to_limits", property(lambda _: True))
-    monkeypatch.setitem(PUBLISHED["table2"], "limits", {"default": {"cow": (1e9, 2e9)}})
+    monkeypatch.setitem(PUBLISHED["table2"], "limits", {"ray_plane": {"cow": (1e9, 2e9)}})
     monkeypatch.setattr(tables, "LEAST_SHARE", 0.0)
     assert run(*MADE) == 1
-    assert "\n- default on cow, MADE in mm: " in capsys.readouterr().out
-    monkeypatch.setitem(PUBLISHED["table2"], "limits", {"default": {"cow": (0.0, 1e9)}})
+    assert "\n- ray_plane on cow, MADE in mm: " in capsys.readouterr().out
+    monkeypatch.setitem(PUBLISHED["table2"], "limits", {"ray_plane": {"cow": (0.0, 1e9)}})
     assert run(*MADE) == 0
     monkeypatch.setattr(tables, "LEAST_SHARE", 1.01)
     assert run(*MADE) == 1

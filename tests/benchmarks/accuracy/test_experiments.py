@@ -107,7 +107,7 @@ def test_quick_looks_shrink_published_schedules_alone(data):
     assert counts == {
         **dict.fromkeys(("bini", "no_jumps_1200", "jumps_1200"), 16),
         **dict.fromkeys(("no_jumps_150", "jumps_150", "known_jumps"), 2),
-        "default": rayrelief.RayPlane().max_iterations,
+        "ray_plane": rayrelief.RayPlane().max_iterations,
         "kim": AuxiliaryEdges().max_iterations,
         "ordered": rayrelief.Ordered().max_iterations,
     }

@@ -19,7 +19,7 @@ from rayrelief.methods.base import Method
 from rayrelief.methods.catalogue import RECIPES
 
 PLAIN = (bool, int, float, str)
-PUBLISHED = "As in the paper of the method: 1200 iterations and no early stop."
+PUBLISHED = "As in the papers of ray-plane and bini: 1200 iterations and no early stop."
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def parameters(*, several: bool) -> list[Parameter]:
     names: Any = _enumeration("methods", RECIPES)
     kind = list[names] if several else names  # type: ignore[valid-type]
     default = [names(catalogue.DEFAULT)] if several else names(catalogue.DEFAULT)
-    about = "Which method; may be repeated." if several else "Which method."
+    about = "Which method; ray-plane is the paper's" + ("; may be repeated." if several else ".")
     method = typer.Option("--method", help=about, rich_help_panel="Method")
     published = typer.Option("--published", help=PUBLISHED, rich_help_panel="Method")
     return [
@@ -175,12 +175,17 @@ def build_method(name: str, published: bool, given: dict[str, Any]) -> Method:
     """Method from options; those that are None keep the recipe's own value."""
     settings, recipe = all_settings(), RECIPES[name]
     chosen = [settings[key] for key, value in given.items() if value is not None]
-    foreign = [setting.option for setting in chosen if name not in setting.defaults]
+    foreign = [setting for setting in chosen if name not in setting.defaults]
     if foreign:
-        raise typer.BadParameter(f"{', '.join(foreign)} cannot be used with --method {name}")
+        options = ", ".join(setting.option for setting in foreign)
+        owners = [key for key in RECIPES if all(key in each.defaults for each in foreign)]
+        remedy = f": add --method {' or '.join(owners)}" if owners else ""
+        raise typer.BadParameter(f"{options} cannot be used with --method {name}{remedy}")
     if published and not hasattr(recipe, "published"):
-        known = listed(key for key in RECIPES if hasattr(RECIPES[key], "published"))
-        raise typer.BadParameter(f"--published goes with {known}, not with --method {name}")
+        known = " or ".join(key for key in RECIPES if hasattr(RECIPES[key], "published"))
+        raise typer.BadParameter(
+            f"--published cannot be used with --method {name}: add --method {known}"
+        )
     method: Any = recipe.published() if published else recipe()
     try:
         for holder in dict.fromkeys(setting.holder for setting in chosen):
