@@ -8,13 +8,17 @@ from __future__ import annotations
 import struct
 
 WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, PLANAR = 256, 257, 258, 259, 277, 284
-ROWS_PER_STRIP, TILE_WIDTH, TILE_HEIGHT = 278, 322, 323
+ROWS_PER_STRIP, TILE_WIDTH, TILE_HEIGHT, SAMPLE_FORMAT = 278, 322, 323, 339
 STRIPS, TILES = (273, 279), (324, 325)  # offsets, and bytes
 KNOWN = {WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, PLANAR, ROWS_PER_STRIP, *STRIPS, *TILES}
-KNOWN |= {TILE_WIDTH, TILE_HEIGHT}
+KNOWN |= {TILE_WIDTH, TILE_HEIGHT, SAMPLE_FORMAT}
 SIZES = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}  # of types that hold whole numbers
-UNCOMPRESSED = 1
+UNCOMPRESSED, FLOAT, SEPARATE = 1, 3, 2
 MOST_VALUES = 1 << 20  # of one tag
+
+
+class NotRead(ValueError):
+    """A file that is in order, in a layout that OpenCV does not decode; says which."""
 
 
 def declared_values(data: bytes) -> tuple[int, int]:
@@ -30,7 +34,11 @@ def declared_values(data: bytes) -> tuple[int, int]:
         columns, rows = width, min(_number(tags, ROWS_PER_STRIP, height), height)
     if min(columns, rows) < 1:
         raise ValueError("its tiles or strips have no pixels")
-    planes = samples if _number(tags, PLANAR, 1) == 2 else 1
+    planes = samples if _number(tags, PLANAR, 1) == SEPARATE else 1
+    if planes > 1 and (max(bits) > 8 or TILE_WIDTH in tags):  # memory that nobody has written to
+        raise NotRead("the channels one after the other")
+    if _number(tags, SAMPLE_FORMAT, 1) == FLOAT and max(bits) < 32:
+        raise NotRead(f"floats of {max(bits)} bits")
     count = -(-width // columns) * -(-height // rows) * planes
     offsets, lengths = (tags.get(tag, ()) for tag in (TILES if TILE_WIDTH in tags else STRIPS))
     pieces = list(zip(offsets, lengths, strict=False))
