@@ -25,7 +25,7 @@ from reference.layout import write_layout
 
 HEIGHT, WIDTH = 24, 32
 HANDLED = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
-TIMEOUT = 120  # seconds: only a run that hangs gets there
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 PREFIXES = ("note: ", "warning: ", "error: ", "interrupted: ")
 
 

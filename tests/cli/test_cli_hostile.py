@@ -16,7 +16,7 @@ import pytest
 from rayrelief.cli.terminal import signals
 from rayrelief.synthetic import gallery
 
-TIMEOUT = 120  # seconds: only a run that hangs gets there
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 ESCAPE = "\x1b]0;gone\x07\x1b[2J"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, links, names of POSIX")
