@@ -91,7 +91,7 @@ def declared_values(path: Path, data: bytes) -> tuple[int, int]:
     kind = FORMATS[path.suffix.lower()]
     try:
         return DECLARED[kind](data)
-    except tiff_tags.NotRead as error:
+    except tiff_tags.NotReadError as error:
         raise FileError(
             f"{path} holds {error}",
             expected="the channels of a pixel together, as integers or floats of 32 or 64 bits",

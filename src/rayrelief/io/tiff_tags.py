@@ -17,7 +17,7 @@ UNCOMPRESSED, FLOAT, SEPARATE = 1, 3, 2
 MOST_VALUES = 1 << 20  # of one tag
 
 
-class NotRead(ValueError):
+class NotReadError(ValueError):
     """A file that is in order, in a layout that OpenCV does not decode; says which."""
 
 
@@ -36,9 +36,9 @@ def declared_values(data: bytes) -> tuple[int, int]:
         raise ValueError("its tiles or strips have no pixels")
     planes = samples if _number(tags, PLANAR, 1) == SEPARATE else 1
     if planes > 1 and (max(bits) > 8 or TILE_WIDTH in tags):  # memory that nobody has written to
-        raise NotRead("the channels one after the other")
+        raise NotReadError("the channels one after the other")
     if _number(tags, SAMPLE_FORMAT, 1) == FLOAT and max(bits) < 32:
-        raise NotRead(f"floats of {max(bits)} bits")
+        raise NotReadError(f"floats of {max(bits)} bits")
     count = -(-width // columns) * -(-height // rows) * planes
     offsets, lengths = (tags.get(tag, ()) for tag in (TILES if TILE_WIDTH in tags else STRIPS))
     pieces = list(zip(offsets, lengths, strict=False))
