@@ -45,7 +45,7 @@ def _texts() -> dict[str, str | bytes]:
         "self.yaml": "camera_matrix: &a [*a]\n",
         "aliases.yaml": "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + bomb + "camera_matrix: *j\n",
         "merges.yaml": "a0: &a0 {k: 1}\n" + merges,
-        "sexagesimal.yaml": "k: " + ":".join(["59"] * 100_000) + "\n",
+        "sexagesimal.yaml": "k: " + ":".join(["59"] * 330_000) + "\n",
         "flat.yaml": "camera_matrix: [" + ",".join(["1"] * 600_000) + "]\n",
         "deep.yaml": "- " * 300_000,
         "brackets.yaml": "a: " + "[" * 300_000,
