@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
+import zlib
 
+import cv2
 import numpy as np
 import pytest
+import scipy.io
 
 from fuzz.seeds import all_seeds
 from rayrelief.datasets.folder import read_scene
@@ -73,6 +77,31 @@ def test_a_tiff_with_fewer_rows_than_it_declares_is_refused(tmp_path):
     (tmp_path / "short.tif").write_bytes(data)
     with pytest.raises(FileError, match="288 of 576 bytes"):
         read_array(tmp_path / "short.tif")
+
+
+def test_decompression_ends_at_the_declared_size(tmp_path):
+    """16 values, whose stream goes on with 100 MB."""
+    scipy.io.savemat(tmp_path / "a.mat", {"a": np.ones((4, 4))})
+    data = (tmp_path / "a.mat").read_bytes()
+    packed = zlib.compress(data[128:] + bytes(100_000_000))
+    (tmp_path / "a.mat").write_bytes(data[:128] + struct.pack("<II", 15, len(packed)) + packed)
+    tracemalloc.start()
+    try:
+        np.testing.assert_array_equal(read_array(tmp_path / "a.mat"), np.ones((4, 4)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+def test_a_tiff_that_does_not_say_how_many_channels_it_has_is_refused(tmp_path, dtype):
+    _, image = cv2.imencode(".tif", np.ones((12, 16, 3), dtype), (cv2.IMWRITE_TIFF_COMPRESSION, 1))
+    entry = bytes(image).rindex(struct.pack("<HHI", 277, 3, 1))
+    data = bytes(image)[:entry] + struct.pack("<H", 65000) + bytes(image)[entry + 2 :]
+    (tmp_path / "a.tif").write_bytes(data)
+    with pytest.raises(FileError, match="1 of 3 channels"):
+        read_array(tmp_path / "a.tif")
 
 
 def test_exr_prints_nothing_for_a_damaged_file(tmp_path, capfd):
