@@ -142,12 +142,13 @@ def test_known_depths_and_deviations_beyond_all_measure(run, sphere, out, tmp_pa
         assert "known depths of up to" in ended.error()
 
 
-def test_a_surface_that_cannot_be_still_has_its_report(run, out, tmp_path, read_report):
+@pytest.mark.parametrize("tilt", [1e-3, 1e-6])
+def test_a_surface_that_cannot_be_still_has_its_report(run, out, tmp_path, read_report, tilt):
     generator = np.random.default_rng(0)
     rays = np.dstack(
         [*np.meshgrid(np.linspace(-1, 1, 48), np.linspace(-1, 1, 36)), np.ones((36, 48))]
     )
-    normals = np.cross(rays, generator.normal(size=3)) - 1e-3 * rays
+    normals = np.cross(rays, generator.normal(size=3)) - tilt * rays
     np.save(tmp_path / "map.npy", normals / np.linalg.norm(normals, axis=-1, keepdims=True))
     np.save(tmp_path / "rays.npy", rays)
     for method in ("ray-plane", "bini", "smooth", "ordered"):
