@@ -18,11 +18,9 @@ if TYPE_CHECKING:  # whoever only reads layers does not wait for the compiler
     from rayrelief.result import Integration
 
 NAME = "layers.npz"
+KINDS = {"segments": "iu", "floating": "b"}  # of dtypes; the others are floats
 
 Map = npt.NDArray[Any]
-
-
-KINDS = {"segments": "iu", "floating": "b"}  # of dtypes; the others are floats
 
 
 @dataclass(frozen=True, eq=False)
