@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-TIMEOUT = 120  # seconds: only a run that hangs gets there
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 
 # Integrates, starts processes that do the same, and prints what is not the same to the last bit.
 SCRIPT = """

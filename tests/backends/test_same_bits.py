@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-TIMEOUT = 300  # seconds: only a run that hangs gets there
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 
 SCRIPT = """
 import hashlib

@@ -30,6 +30,11 @@ def test_pinhole_projects_its_rays_to_their_pixels(fx, fy, cx, cy):
     np.testing.assert_allclose(camera.project(points), pixel_grid(7, 9), atol=1e-9)
 
 
+def test_rays_beyond_all_numbers_are_none():
+    with pytest.raises(CameraError, match="no valid ray"):
+        Pinhole(20.0, 20.0, 7.5, 1e300).rays(12, 16)
+
+
 @given(st.floats(0.01, 100), CENTRE, CENTRE)
 def test_orthographic_projects_its_rays_to_their_pixels(pixel_size, cx, cy):
     camera = Orthographic(pixel_size, cx, cy)

@@ -25,7 +25,7 @@ from reference.layout import write_layout
 
 HEIGHT, WIDTH = 24, 32
 HANDLED = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
-TIMEOUT = 120  # seconds: only a run that hangs gets there
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 PREFIXES = ("note: ", "warning: ", "error: ", "interrupted: ")
 
 
@@ -99,6 +99,7 @@ def run(monkeypatch, capsys) -> Callable[..., Run]:
         monkeypatch.setattr(sys, "argv", ["rayrelief", *map(str, arguments)])
         capsys.readouterr()
         before = {number: signal.getsignal(number) for number in HANDLED}
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have ignored
         hook = sys.unraisablehook
         try:
             with pytest.raises(SystemExit) as end:
@@ -122,7 +123,10 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start_process(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-        code = "from rayrelief.cli import main; main()"
+        code = (
+            "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+            "from rayrelief.cli import main; main()"
+        )
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "FORCE_COLOR": "1"}
         process = subprocess.Popen(
             [sys.executable, "-c", code, *map(str, arguments)],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -243,3 +245,15 @@ def test_the_smallest_images_are_drawn(run, tmp_path, shape):
     done = run("camera", tmp_path / "rays.npy", "--picture", tmp_path / "rays.png")
     assert done.code == 0
     assert not done.lines("warning: ")
+
+
+def test_a_summary_of_a_large_image_does_not_take_its_rays(run, tmp_path):
+    lens = {"fl_x": 9e3, "fl_y": 9e3, "cx": 6e3, "cy": 6e3, "w": 12_000, "h": 12_000, "k1": -0.1}
+    (tmp_path / "transforms.json").write_text(json.dumps(lens | {"frames": []}))
+    tracemalloc.start()
+    try:
+        assert run("camera", tmp_path / "transforms.json").code == 0
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100e6  # 9 GB, if every pixel had its ray

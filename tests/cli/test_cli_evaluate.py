@@ -57,7 +57,7 @@ def test_units_of_the_table(run, plane):
 
 def test_a_piped_table_is_whole_and_plain(start, sphere):
     process = start("evaluate", sphere, *ONE_THREAD)  # with FORCE_COLOR, and 80 columns
-    printed, _ = process.communicate(timeout=120)
+    printed, _ = process.communicate(timeout=600)
     assert "\x1b" not in printed
     assert printed.splitlines()[-1].endswith("median scale")
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed

@@ -18,7 +18,7 @@ from rayrelief.synthetic import gallery
 from reference.layout import write_layout
 
 FAST = ("--max-iterations", 2, "--depth-format", "npy", "--mesh-format", "none")
-TIMEOUT = 300  # seconds: only a run that hangs gets there
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 
 
 class Here(Executor):

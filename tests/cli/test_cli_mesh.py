@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 
+import cv2
 import numpy as np
 import pytest
 import trimesh
 
+from rayrelief import integrate
+from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.io.images import write_png
 from rayrelief.synthetic import gallery
 from reference.layout import write_layout
@@ -92,6 +95,17 @@ def test_wrong_usage_ends_before_the_run(run, sphere, out, options, words):
 def test_an_error_needs_a_truth(run, sphere, out):
     (sphere / "depth_gt.npz").unlink()
     assert "ground truth" in run("integrate", sphere, "-o", out, "--colour", "error").error()
+
+
+def test_libraries_that_complain_of_a_photo_are_not_heard(tmp_path, capfd):
+    _, photo = cv2.imencode(".jpg", np.zeros((24, 32, 3), np.uint8))
+    data = bytes(photo).replace(b"\xff\xda", b"extra\xff\xda", 1)  # which libjpeg says it skips
+    (tmp_path / "photo.jpg").write_bytes(data)
+    scene = gallery.sphere(24, 32)
+    result = integrate(scene.normals, scene.camera, mask=scene.mask)
+    capfd.readouterr()
+    MeshOptions(colour=str(tmp_path / "photo.jpg")).mesh_of(result, None)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_photo_is_not_replaced(run, sphere, out):

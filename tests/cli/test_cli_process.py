@@ -13,7 +13,7 @@ import pytest
 
 from rayrelief.io.exr import write_exr
 
-TIMEOUT = 120  # seconds: only a run that hangs gets there
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 
 pytestmark = [
     pytest.mark.slow,

@@ -46,7 +46,7 @@ def described(kind, option):
     (kind, *rest) = get_args(kind) or (kind,)
     assert rest in ([], [type(None)])
     names = (option.default, *(option.param_decls or ()))
-    is_choice = issubclass(kind, Enum)
+    is_choice = isinstance(kind, type) and issubclass(kind, Enum)  # a list of texts is no type
     choices = tuple(word.value for word in kind) if is_choice else ()
     return names, option.help, "choice" if is_choice else kind, choices
 

@@ -7,10 +7,11 @@ import os
 import shutil
 import signal
 import socket
+import tempfile
 import time
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,22 @@ def misbehave(path: Path) -> None:
         1 / 0  # noqa: B018
 
 
+@contextlib.contextmanager
+def unheard_libraries() -> Iterator[None]:
+    """Fail if C libraries write to the standard error, past Python."""
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as heard:
+        os.dup2(heard.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+        heard.seek(0)
+        said = heard.read()
+        assert not said, said
+
+
 def by_command(role: str) -> Callable[[Path], None]:
     """Let the command read a file: it ends with 0, 1 or 2, and says on stderr what it says."""
 
@@ -147,7 +164,7 @@ def by_command(role: str) -> Callable[[Path], None]:
         }[role]
         if role == "large":
             words[1], words[words.index(str(out))] = str(unpacked(path)), f"{out}.zarr"
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), unheard_libraries():
             warnings.simplefilter("ignore", IntegrationWarning)
             ended = CliRunner().invoke(app, words)
         assert ended.exit_code in (0, 1, 2), ended.exit_code

@@ -45,7 +45,7 @@ def _texts() -> dict[str, str | bytes]:
         "self.yaml": "camera_matrix: &a [*a]\n",
         "aliases.yaml": "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + bomb + "camera_matrix: *j\n",
         "merges.yaml": "a0: &a0 {k: 1}\n" + merges,
-        "sexagesimal.yaml": "k: " + ":".join(["59"] * 100_000) + "\n",
+        "sexagesimal.yaml": "k: " + ":".join(["59"] * 330_000) + "\n",
         "flat.yaml": "camera_matrix: [" + ",".join(["1"] * 600_000) + "]\n",
         "deep.yaml": "- " * 300_000,
         "brackets.yaml": "a: " + "[" * 300_000,
@@ -86,6 +86,8 @@ def _arrays() -> dict[str, bytes]:
         "nested.mat": _mat_header() + _nested_elements(3000),
         "compressed_twice.mat": _mat_header() + _compressed(_compressed(b"")),
         "bomb.mat": _mat_header() + struct.pack("<II", 15, len(zeros)) + zeros,
+        "short_stream.mat": _mat_header() + _stream(64, bytes(48)),
+        "dense.mat": _mat_header() + _stream(2**31 - 1, bytes(48)),
         "python2.npy": _npy_with_shape("(2L, 2L, 3L)"),
         "version.mat": _mat_header()[:124]
         + b"\x00\x02IM"
@@ -118,6 +120,13 @@ def _nested_elements(depth: int) -> bytes:
 
 def _compressed(data: bytes) -> bytes:
     packed = zlib.compress(struct.pack("<II", 15, len(data)) + data)
+    return struct.pack("<II", 15, len(packed)) + packed
+
+
+def _stream(declared: int, rest: bytes) -> bytes:
+    """Compressed matrix, shorter than declared, with more bytes after the end of its stream."""
+    head = struct.pack("<II II II ii II 8s", 6, 8, 6, 0, 5, 8, 3, 3, 1, 7, b"normals")
+    packed = zlib.compress(struct.pack("<II", 14, declared) + head) + rest
     return struct.pack("<II", 15, len(packed)) + packed
 
 

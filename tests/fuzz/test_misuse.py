@@ -251,3 +251,31 @@ def test_wrong_arguments_are_refused_in_words(name, calls, monkeypatch, tmp_path
             except Exception as error:
                 broken.append(f"{argument}={what}: {error!r}"[:200])
     assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda _: rayrelief.RayPlane(tolerance="a"), "tolerance is 'a'"),
+        (lambda _: rayrelief.RayPlane(midpoint="x"), "midpoint is 'x'"),
+        (lambda _: rayrelief.RayPlane(jumps="no"), "jumps is 'no'"),
+        (lambda _: rayrelief.Preprocessing(average_window=float("nan")), "average_window is nan"),
+        (lambda _: rayrelief.Preprocessing(outlier_window=float("nan")), "outlier_window is nan"),
+        (lambda _: integrate(start="x"), "start has the dtype"),
+        (lambda _: integrate(mask=np.ones((0, 5, 4), bool)), r"the shape \(0, 5, 4\)"),
+        (
+            lambda map_file: rayrelief.read_scene(map_file, convention="opencv", camera=500),
+            "a path of the type int",
+        ),
+    ],
+)
+def test_settings_that_once_passed_or_broke_are_named(call, words, tmp_path):
+    np.save(tmp_path / "map.npy", SCENE.normals)
+    with pytest.raises(RayreliefError, match=words):
+        call(tmp_path / "map.npy")
+
+
+def test_the_number_of_a_camera_may_be_a_number(tmp_path):
+    path = tmp_path / "cameras.txt"
+    path.write_text("1 PINHOLE 8 6 9 9 4 3\n2 PINHOLE 8 6 10 9 4 3\n")
+    assert rayrelief.read_camera(path, which=2) == rayrelief.read_camera(path, which="2")

@@ -76,6 +76,30 @@ def test_tiff_is_read_in_rgb_order(tmp_path, suffix, dtype):
     assert_same(read_array(path), rgb)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "options", "found"),
+    [
+        (np.uint8, {"planarconfig": "separate"}, None),
+        (np.uint8, {"planarconfig": "separate", "tile": (16, 16)}, "channels one after the other"),
+        (np.uint16, {"planarconfig": "separate"}, "channels one after the other"),
+        (np.float32, {"planarconfig": "separate"}, "channels one after the other"),
+        (np.float16, {"planarconfig": "contig"}, "floats of 16 bits"),
+        (np.float64, {"planarconfig": "contig"}, None),
+    ],
+)
+def test_tiff_in_other_layouts_is_read_or_refused_by_name(tmp_path, dtype, options, found):
+    """OpenCV decodes some of them to whatever the memory held before."""
+    tifffile = pytest.importorskip("tifffile")
+    rgb = np.arange(60).reshape(4, 5, 3).astype(dtype)
+    stored = np.moveaxis(rgb, 2, 0) if options["planarconfig"] == "separate" else rgb
+    tifffile.imwrite(tmp_path / "a.tif", stored, photometric="rgb", **options)
+    if found is None:
+        assert_same(read_array(tmp_path / "a.tif"), rgb)
+    else:
+        with pytest.raises(FileError, match=found):
+            read_array(tmp_path / "a.tif")
+
+
 def test_jpeg_is_read_in_rgb_order(tmp_path):
     rgb = np.full((16, 16, 3), (200, 100, 50), np.uint8)
     (tmp_path / "a.jpg").write_bytes(cv2.imencode(".jpg", rgb[..., ::-1])[1].tobytes())

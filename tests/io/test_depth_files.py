@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import FileError, InputError, IntegrationWarning
 from rayrelief.io.depth import WRITERS, read_depth, write_depth
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import write_png
@@ -72,6 +72,12 @@ def test_png_tells_its_scale_to_other_programs(tmp_path):
 def test_infinite_depth_is_outside_in_a_png(tmp_path):
     write_depth(tmp_path / "d.png", np.array([[1.0, np.inf, 2.0]]), "z")
     np.testing.assert_allclose(read_depth(tmp_path / "d.png")[0], [[1.0, np.nan, 2.0]])
+
+
+def test_depth_beyond_single_precision_is_told(tmp_path):
+    with pytest.warns(IntegrationWarning, match="d.exr: values beyond single precision"):
+        write_depth(tmp_path / "d.exr", np.array([[1.0, 1e300, -np.inf]]), "z")
+    np.testing.assert_array_equal(read_depth(tmp_path / "d.exr")[0], [[1.0, np.inf, -np.inf]])
 
 
 def test_ground_truth_of_the_diligent_layout_is_z(tmp_path):

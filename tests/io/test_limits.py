@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
+import zlib
 
+import cv2
 import numpy as np
 import pytest
+import scipy.io
 
 from fuzz.seeds import all_seeds
 from rayrelief.datasets.folder import read_scene
@@ -73,6 +77,60 @@ def test_a_tiff_with_fewer_rows_than_it_declares_is_refused(tmp_path):
     (tmp_path / "short.tif").write_bytes(data)
     with pytest.raises(FileError, match="288 of 576 bytes"):
         read_array(tmp_path / "short.tif")
+
+
+def test_decompression_ends_at_the_declared_size(tmp_path):
+    """16 values, whose stream goes on with 100 MB."""
+    scipy.io.savemat(tmp_path / "a.mat", {"a": np.ones((4, 4))})
+    data = (tmp_path / "a.mat").read_bytes()
+    packed = zlib.compress(data[128:] + bytes(100_000_000))
+    (tmp_path / "a.mat").write_bytes(data[:128] + struct.pack("<II", 15, len(packed)) + packed)
+    tracemalloc.start()
+    try:
+        np.testing.assert_array_equal(read_array(tmp_path / "a.mat"), np.ones((4, 4)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def test_chunks_of_hdf5_that_are_not_all_there_are_refused(tmp_path):
+    """HDF5 would fill them with what the memory held before, or take minutes."""
+    h5py = pytest.importorskip("h5py")
+    path, values = tmp_path / "a.h5", np.ones((12, 16, 3))
+    with h5py.File(path, "w") as file:
+        chunked = file.create_dataset("a", data=values, chunks=(12, 16, 3), compression="gzip")
+        chunked.id.write_direct_chunk((0, 0, 0), zlib.compress(bytes(800)))
+    with pytest.raises(FileError, match="800 of 4,608 bytes of a chunk"):
+        read_array(path)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", data=values, compression="lzf")
+    with pytest.raises(FileError, match=r"the filters \[32000\] of HDF5"):
+        read_array(path)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", (8000, 8000, 3), "u1", chunks=(1, 1, 3))
+    with pytest.raises(FileError, match="64,000,000 chunks"):
+        read_array(path)
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": True, "fletcher32": True}])
+@pytest.mark.parametrize("values", [np.ones((30, 20, 3)), np.random.default_rng(0).random((9, 7))])
+def test_chunks_of_hdf5_are_read(tmp_path, options, values):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        options = options | {"compression": "gzip", "chunks": (5, 5, 3)[: values.ndim]}
+        file.create_dataset("a", data=values, **options)
+    np.testing.assert_array_equal(read_array(tmp_path / "a.h5"), values)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+def test_a_tiff_that_does_not_say_how_many_channels_it_has_is_refused(tmp_path, dtype):
+    _, image = cv2.imencode(".tif", np.ones((12, 16, 3), dtype), (cv2.IMWRITE_TIFF_COMPRESSION, 1))
+    entry = bytes(image).rindex(struct.pack("<HHI", 277, 3, 1))
+    data = bytes(image)[:entry] + struct.pack("<H", 65000) + bytes(image)[entry + 2 :]
+    (tmp_path / "a.tif").write_bytes(data)
+    with pytest.raises(FileError, match="1 of 3 channels"):
+        read_array(tmp_path / "a.tif")
 
 
 def test_exr_prints_nothing_for_a_damaged_file(tmp_path, capfd):

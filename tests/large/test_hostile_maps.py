@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pickle
@@ -149,6 +150,12 @@ def test_several_streams_count_together():
     twice = zlib.compress(bytes(60_000)) * 2
     with pytest.raises(ValueError, match="more than"):
         check_frame("gzip", twice, 100_000)
+
+
+def test_streams_without_end_are_refused():
+    """Each costs as much as all that follow it."""
+    with pytest.raises(ValueError, match="more than 100 streams"):
+        check_frame("gzip", gzip.compress(b"") * 200_000, 1000)
 
 
 @pytest.mark.parametrize("shards", [None, (128, 128, 3)])

@@ -35,6 +35,10 @@ def test_files_of_a_folder(layout, name, role):
         ("grey.npy", GREY, MASK),
         ("K.npy", np.eye(3), CAMERA),
         ("rays.npy", NORMAL_MAP, CAMERA),
+        ("first.npy", np.moveaxis(NORMAL_MAP, 2, 0), NORMALS),
+        ("batch.npy", NORMAL_MAP[None], NORMALS),
+        ("row.npy", np.ones(20), MASK),
+        ("number.npy", np.array(1.0), MASK),
     ],
 )
 def test_arrays(tmp_path, name, array, role):

@@ -28,7 +28,7 @@ FLAGS = (
     "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader "
     "--disable-background-networking --disable-sync --no-first-run"
 )
-TIMEOUT = 120  # seconds: only a page that hangs gets there
+TIMEOUT = 600  # seconds: only a page that hangs gets there
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="the browser chromium is not installed"),
     pytest.mark.slow,

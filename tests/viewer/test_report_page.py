@@ -231,3 +231,18 @@ def test_in_a_browser_without_network_it_turns_when_dragged(results, tmp_path, b
     assert np.abs(picture(canvas) - turned).mean() > 2
     assert tab.evaluate("window.broken") is None, "a name is no code"
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        ({"segments": np.full((20, 30), 2**31 - 1)}, "segments from 2147483647"),
+        ({"segments": np.zeros((20, 30))}, "segments of the type float64"),
+        ({"weights": np.full((20, 30), "x")}, "weights of the type <U1"),
+        ({"normals": np.zeros((20, 30, 2))}, "normals of the shape"),
+    ],
+)
+def test_layers_that_no_run_has_written_are_refused(tmp_path, layer, words):
+    np.savez(tmp_path / "layers.npz", **layer)
+    with pytest.raises(FileError, match=words):
+        Layers.read(tmp_path / "layers.npz", (20, 30))

@@ -78,9 +78,7 @@ class Camera(ABC):
     def unit_rays(self, height: int, width: int) -> FloatArray:
         """Rays of unit length, (height, width, 3), in the camera frame; NaN where there is none."""
         self.check_resolution(height, width)
-        directions = self.directions(pixel_grid(height, width))
-        directions /= np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
-        return directions
+        return unit_length(self.directions(pixel_grid(height, width)))
 
     def wraps(self, width: int) -> bool:
         """Whether the last column of an image of this width is a neighbour of the first one."""
@@ -195,6 +193,14 @@ def _likely_cause(calibrated: tuple[int, int], found: tuple[int, int]) -> str:
             f"--write'"
         )
     return "Use the calibration of this image size, or crop or resize the map to it"
+
+
+def unit_length(directions: FloatArray) -> FloatArray:
+    """Scale directions (..., 3) in place to unit length; NaN for those too long to have one."""
+    lengths = np.sqrt(np.einsum("...i,...i->...", directions, directions))
+    lengths[np.isinf(lengths)] = np.nan
+    directions /= lengths[..., None]
+    return directions
 
 
 def scale_rays(unit: FloatArray) -> FloatArray:

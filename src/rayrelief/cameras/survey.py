@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rayrelief.cameras.base import Camera, depth_kind, scale_rays
+from rayrelief.cameras.base import Camera, depth_kind, scale_rays, unit_length
 from rayrelief.cameras.intrinsics import IntrinsicCamera
 from rayrelief.conventions import DepthKind, FloatArray
 
@@ -64,9 +64,7 @@ def ray_grid(camera: Camera, rows: FloatArray, columns: FloatArray) -> FloatArra
     """Unit rays (rows, columns, 3) of some rows and columns of an image; NaN where none."""
     pixels = np.empty((len(rows), len(columns), 2))
     pixels[..., 0], pixels[..., 1] = columns, rows[:, None]
-    directions = camera.directions(pixels)
-    directions /= np.sqrt(np.einsum("...i,...i->...", directions, directions))[..., None]
-    return directions
+    return unit_length(camera.directions(pixels))
 
 
 def _spread(count: int, most: int) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, IntegrationWarning
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.sources import (
     BROKEN,
@@ -128,7 +129,14 @@ def write_exr(
         "type": OpenEXR.scanlineimage,
         **(attributes or {}),
     }
-    pixels = {name: np.ascontiguousarray(array, np.float32) for name, array in channels.items()}
+    with np.errstate(over="ignore"):
+        pixels = {name: np.ascontiguousarray(array, np.float32) for name, array in channels.items()}
+    if any(np.isinf(pixels[name]).sum() > np.isinf(channels[name]).sum() for name in channels):
+        warnings.warn(
+            f"{path}: values beyond single precision were written as infinite",
+            IntegrationWarning,
+            stacklevel=2,
+        )
     with atomic_write(path) as temporary:
         try:
             OpenEXR.File(header, pixels).write(str(temporary))

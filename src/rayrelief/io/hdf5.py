@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.errors import FileError
 from rayrelief.io.sources import (
     BROKEN,
     READING_BYTES,
@@ -18,6 +21,9 @@ from rayrelief.io.sources import (
     damaged,
 )
 from rayrelief.optional import library
+
+GZIP, SHUFFLE, CHECKSUM = 1, 2, 3  # filters, by the numbers of HDF5
+MOST_CHUNKS = 1_000_000  # of one array, also those that a file leaves out
 
 
 def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
@@ -37,7 +43,38 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
             if chosen.external or chosen.is_virtual:
                 raise ValueError("its values lie in other files")
             check_room(path, chosen.size * (chosen.dtype.itemsize + READING_BYTES))
+            if chosen.chunks is not None:
+                _check_chunks(path, chosen)
             array: npt.NDArray[Any] = np.asarray(chosen)
     except BROKEN as error:
         raise damaged(path, error) from error
     return array
+
+
+def _check_chunks(path: Path, array: Any) -> None:
+    """Raise unless all chunks hold their values: HDF5 leaves what is missing unwritten."""
+    count = math.prod(
+        -(-side // step) for side, step in zip(array.shape, array.chunks, strict=True)
+    )
+    if count > MOST_CHUNKS:
+        raise ValueError(f"{count:,} chunks, at most {MOST_CHUNKS:,} are read")
+    plan = array.id.get_create_plist()
+    filters = [plan.get_filter(number)[0] for number in range(plan.get_nfilters())]
+    if unknown := set(filters) - {GZIP, SHUFFLE, CHECKSUM}:
+        raise FileError(
+            f"{path} is compressed by the filters {sorted(unknown)} of HDF5",
+            expected="gzip, shuffle and fletcher32 alone",
+            remedy="Save it again with compression='gzip', or as .npy",
+        )
+    if GZIP not in filters:
+        return
+    size = math.prod(array.chunks) * array.dtype.itemsize
+    check_room(path, size)
+    chunks: list[Any] = []
+    array.id.chunk_iter(chunks.append)
+    for chunk in chunks:
+        skipped, data = array.id.read_direct_chunk(chunk.chunk_offset)
+        packed = not skipped >> filters.index(GZIP) & 1  # what gzip would lengthen is left alone
+        held = len(zlib.decompressobj().decompress(data, size) if packed else data)
+        if held < size:
+            raise ValueError(f"{held:,} of {size:,} bytes of a chunk")

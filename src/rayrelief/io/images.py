@@ -91,6 +91,12 @@ def declared_values(path: Path, data: bytes) -> tuple[int, int]:
     kind = FORMATS[path.suffix.lower()]
     try:
         return DECLARED[kind](data)
+    except tiff_tags.NotReadError as error:
+        raise FileError(
+            f"{path} holds {error}",
+            expected="the channels of a pixel together, as integers or floats of 32 or 64 bits",
+            remedy="Save it so, or as PNG, EXR or NPY",
+        ) from error
     except BROKEN as error:
         raise damaged(path, error) from error
 

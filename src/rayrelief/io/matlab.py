@@ -37,6 +37,7 @@ COMPLEX = 0x0800
 HEADER_SIZE = 128
 PIECE = 1 << 16  # bytes that are decompressed at a time
 HEAD_OF_VARIABLE = 1024  # bytes that hold its class, its dimensions and its name
+MOST_DENSE = 1032  # bytes that one compressed byte can stand for
 
 
 @dataclass(frozen=True)
@@ -159,11 +160,13 @@ def _whole(path: Path, variable: Variable, order: str) -> bytearray | memoryview
     content, stream = variable.content, zlib.decompressobj()
     _, length = struct.unpack(f"{order}II", stream.decompress(content[:PIECE], 8))
     check_room(path, length)
+    if length > MOST_DENSE * len(content):
+        raise ValueError(f"{len(content):,} compressed bytes for an array of {length:,}")
     element, filled = bytearray(length), 0
     pieces = (content[start : start + PIECE] for start in range(PIECE, len(content), PIECE))
     compressed: Iterator[bytes | memoryview] = chain((stream.unconsumed_tail,), pieces)
     for left in compressed:
-        while len(left) and filled < length:
+        while len(left) and filled < length and not stream.eof:
             part = stream.decompress(left, length - filled)
             element[filled : filled + len(part)] = part
             filled, left = filled + len(part), stream.unconsumed_tail  # noqa: PLW2901

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import struct
 
-WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, PLANAR = 256, 257, 258, 259, 277, 284
-ROWS_PER_STRIP, TILE_WIDTH, TILE_HEIGHT = 278, 322, 323
+WIDTH, HEIGHT, BITS, COMPRESSION, COLOURS, SAMPLES, PLANAR = 256, 257, 258, 259, 262, 277, 284
+ROWS_PER_STRIP, TILE_WIDTH, TILE_HEIGHT, SAMPLE_FORMAT = 278, 322, 323, 339
 STRIPS, TILES = (273, 279), (324, 325)  # offsets, and bytes
 KNOWN = {WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, PLANAR, ROWS_PER_STRIP, *STRIPS, *TILES}
-KNOWN |= {TILE_WIDTH, TILE_HEIGHT}
+KNOWN |= {TILE_WIDTH, TILE_HEIGHT, SAMPLE_FORMAT, COLOURS}
 SIZES = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}  # of types that hold whole numbers
-UNCOMPRESSED = 1
+UNCOMPRESSED, FLOAT, SEPARATE, RGB = 1, 3, 2, 2
 MOST_VALUES = 1 << 20  # of one tag
+
+
+class NotReadError(ValueError):
+    """A file that is in order, in a layout that OpenCV does not decode; says which."""
 
 
 def declared_values(data: bytes) -> tuple[int, int]:
@@ -24,13 +28,20 @@ def declared_values(data: bytes) -> tuple[int, int]:
     bits, samples = tags.get(BITS, (1,)), _number(tags, SAMPLES, 1)
     if min(width, height, samples, *bits) < 1:
         raise ValueError("it declares an image without pixels")
+    # OpenCV believes the colours, and leaves the channels that are missing unwritten.
+    if len(bits) > samples or (_number(tags, COLOURS, 1) == RGB and samples < 3):
+        raise ValueError(f"{samples} of {max(3, len(bits))} channels")
     if TILE_WIDTH in tags:
         columns, rows = _number(tags, TILE_WIDTH, 0), _number(tags, TILE_HEIGHT, 0)
     else:
         columns, rows = width, min(_number(tags, ROWS_PER_STRIP, height), height)
     if min(columns, rows) < 1:
         raise ValueError("its tiles or strips have no pixels")
-    planes = samples if _number(tags, PLANAR, 1) == 2 else 1
+    planes = samples if _number(tags, PLANAR, 1) == SEPARATE else 1
+    if planes > 1 and (max(bits) > 8 or TILE_WIDTH in tags):  # memory that nobody has written to
+        raise NotReadError("the channels one after the other")
+    if _number(tags, SAMPLE_FORMAT, 1) == FLOAT and max(bits) < 32:
+        raise NotReadError(f"floats of {max(bits)} bits")
     count = -(-width // columns) * -(-height // rows) * planes
     offsets, lengths = (tags.get(tag, ()) for tag in (TILES if TILE_WIDTH in tags else STRIPS))
     pieces = list(zip(offsets, lengths, strict=False))

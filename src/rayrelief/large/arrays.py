@@ -86,6 +86,7 @@ class MapFile:
             )
         return cls(path, str(convention or stored), shape, mask)
 
+    @np.errstate(invalid="ignore", over="ignore")  # files hold any bits
     def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
         """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
         with (

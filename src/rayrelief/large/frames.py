@@ -8,6 +8,7 @@ import zlib
 PIECE = 1 << 16  # bytes that are decompressed at a time
 ZSTD = b"\x28\xb5\x2f\xfd"
 SLACK = 1 << 10  # bytes beyond those of the pixels that do no harm
+MOST_STREAMS = 100  # in a row: writers make one
 COMPRESSORS = ("blosc", "gzip", "lz4", "zlib", "zstd")
 
 
@@ -30,8 +31,10 @@ def check_frame(compressor: str, data: bytes, largest: int) -> None:
 
 def _inflated(data: bytes, largest: int) -> int:
     """Bytes of a stream, or of several in a row; counted no further than needed."""
-    size, left = 0, data
+    size, left, streams = 0, data, 0
     while left and size <= largest + SLACK:
+        if (streams := streams + 1) > MOST_STREAMS:  # the rest is copied for each of them
+            raise ValueError(f"a piece of more than {MOST_STREAMS} streams")
         stream = zlib.decompressobj(wbits=47)  # with the head of gzip, or of zlib
         while not stream.eof and left and size <= largest + SLACK:
             size += len(stream.decompress(left, PIECE))

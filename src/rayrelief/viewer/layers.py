@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # whoever only reads layers does not wait for the compiler
     from rayrelief.result import Integration
 
 NAME = "layers.npz"
+KINDS = {"segments": "iu", "floating": "b"}  # of dtypes; the others are floats
 
 Map = npt.NDArray[Any]
 
@@ -81,13 +82,21 @@ class Layers:
         names = npz_names(path)
         known = [field.name for field in fields(cls) if field.name in names]
         images = {name: read_npz(path, (name,)) for name in known}
+        remedy = "Integrate the map again, into a folder of its own"
         for name, image in images.items():
-            if image.shape[:2] != shape or image.ndim != (3 if name == "normals" else 2):
+            if image.shape != ((*shape, 3) if name == "normals" else shape):
                 raise FileError(
                     f"{path} holds {name} of the shape {image.shape}",
                     expected=f"images of {shape[1]}x{shape[0]} pixels, as the depth beside it",
-                    remedy="Integrate the map again, into a folder of its own",
+                    remedy=remedy,
                 )
+            if image.dtype.kind not in KINDS.get(name, "f"):
+                found = f"{path} holds {name} of the type {image.dtype}"
+                raise FileError(found, expected="what a run has written", remedy=remedy)
+        labels = images.get("segments")
+        if labels is not None and not (labels.min() >= -1 and labels.max() < labels.size):
+            found = f"{path} holds segments from {labels.min()} to {labels.max()}"
+            raise FileError(found, expected="no more of them than pixels", remedy=remedy)
         return cls(**images)
 
 

@@ -155,7 +155,7 @@ def test_workers_end_with_the_process_that_started_them():
         "        os._exit(9)",
     )
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=600
     )  # would wait for the output of a worker that lives on
     assert done.returncode == 9
 

@@ -233,3 +233,10 @@ def test_what_breaks_a_parser_of_yaml_is_named(tmp_path: Path, text: str, name: 
     assert name in caught.value.found
     assert caught.value.expected
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("depth", [100, 900, 960, 980, 990])
+def test_what_lies_as_deep_as_python_goes_is_refused_in_words(tmp_path, depth):
+    content = '{"fl_x": ' + "[" * depth + "]" * depth + ', "w": 3, "h": 2, "frames": []}'
+    with pytest.raises(FileError, match=r"transforms\.json"):
+        read_calibration(write(tmp_path, content, "transforms.json"))

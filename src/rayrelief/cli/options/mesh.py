@@ -119,8 +119,6 @@ class MeshOptions(OptionGroup):
 
     def check(self, scene: Scene) -> None:
         """Raise InputError before a run rather than after it, if a mesh cannot be had."""
-        from rayrelief.cli.terminal.console import quiet_libraries
-        from rayrelief.io.images import read_picture
         from rayrelief.mesh.simplification import library_of_faces
 
         if self.max_error is not None:
@@ -128,8 +126,7 @@ class MeshOptions(OptionGroup):
         if self.colour == "error" and scene.depth is None:
             raise _no_truth()
         if self.photo is not None:
-            with quiet_libraries():
-                read_picture(self.photo)
+            _read_photo(self.photo)
 
     def mesh_of(self, result: Integration, truth: FloatArray | None) -> Mesh:
         """Mesh of a result as these options want it."""
@@ -155,12 +152,11 @@ class MeshOptions(OptionGroup):
 
     def _picture(self, result: Integration, truth: FloatArray | None) -> Picture:
         """Picture (h, w, 3) of the colours."""
-        from rayrelief.io.images import read_picture
         from rayrelief.shading import paint_normals
         from rayrelief.viewer import colours
 
         if self.photo is not None:
-            return read_picture(self.photo)
+            return _read_photo(self.photo)
         if self.colour == "normals":
             return paint_normals(result.input_normals)
         if self.colour == "depth":
@@ -169,6 +165,14 @@ class MeshOptions(OptionGroup):
             raise _no_truth()
         error = colours.error_of(result, truth)
         return colours.error_scale(error).paint(error)
+
+
+def _read_photo(path: Path) -> Picture:
+    from rayrelief.cli.terminal.console import quiet_libraries
+    from rayrelief.io.images import read_picture
+
+    with quiet_libraries():
+        return read_picture(path)
 
 
 def _width_of(mesh: Mesh) -> float:

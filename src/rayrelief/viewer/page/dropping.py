@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rayrelief.io.arrays import READERS, array_names, read_array
-from rayrelief.io.normals import NORMAL_KEYS
+from rayrelief.io.normals import NORMAL_KEYS, components_last
 
 ROLES = NORMALS, MASK, CAMERA = "normal map", "mask", "camera file"
 ANY = "any file"  # whose role is found out
@@ -50,6 +50,7 @@ def role_of(path: Path) -> str:
     array = read_array(path, keys=(*NORMAL_KEYS, "mask"))
     if array.shape in ((3, 3), (3, 4)) or "ray" in path.stem.lower():
         return CAMERA
-    colours = array[..., :3] if array.ndim == 3 else array[..., None]
-    is_grey = colours.shape[2] < 3 or bool(np.all(colours == colours[..., :1]))
+    array, _ = components_last(array)
+    in_colour = array.ndim == 3 and array.shape[2] >= 3
+    is_grey = not in_colour or bool(np.all(array[..., :3] == array[..., :1]))
     return MASK if is_grey else NORMALS
