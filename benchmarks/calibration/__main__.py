@@ -24,6 +24,7 @@ from benchmarks.calibration.edges import (
     renderers,
     turned,
 )
+from benchmarks.calibration.extended import extended_table
 from benchmarks.calibration.plots import calibration_figure
 from benchmarks.calibration.sketches import sketch_figure
 from benchmarks.calibration.stages import stage_figure, stage_table
@@ -66,6 +67,7 @@ def stages(size: tuple[int, int], images: Path) -> Iterator[Table]:
 PARTS: command.Parts = {
     "curves": lambda chosen: curves(chosen.size, chosen.images),
     "stages": lambda chosen: stages(chosen.size, chosen.images),
+    "extended": lambda chosen: [extended_table(chosen.size)],
 }
 
 

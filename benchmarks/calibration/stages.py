@@ -31,11 +31,11 @@ INCHES = 9.5, 4.9
 
 def stages(scene: Scene) -> Iterator[Integration]:
     """Surfaces after each of the stages; the first two are the same run, stopped or not."""
-    second = _run(scene, Ordered(rounds=0))
+    second = run(scene, Ordered(rounds=0))
     last = len(second.history) - len(NARROWING)  # of the convex stage
-    yield _run(scene, Ordered(rounds=0), lambda iteration: iteration.number == last)
+    yield run(scene, Ordered(rounds=0), lambda iteration: iteration.number == last)
     yield second
-    yield _run(scene, Ordered())
+    yield run(scene, Ordered())
 
 
 def stage_table(size: tuple[int, int]) -> Table:
@@ -44,8 +44,8 @@ def stage_table(size: tuple[int, int]) -> Table:
     for name, render in renderers(*size).items():
         progress(f"stages, {name}")
         scene = render(*size)
-        results = (*stages(scene), _run(scene, RayPlane()))
-        rows.append((name, *(_relative_error(scene, each) for each in results)))
+        results = (*stages(scene), run(scene, RayPlane()))
+        rows.append((name, *(relative_error(scene, each) for each in results)))
     heads = " | ".join(("scene", *(f"{stage}:.3f" for stage in STAGES), "RayPlane():.3f"))
     return Table("Relative error after each stage, %", columns(heads), tuple(rows))
 
@@ -65,7 +65,7 @@ def stage_figure() -> Figure:
     norm = LogNorm(LEAST, LARGEST)
     for place, stage, result in zip(axes[1:], STAGES, stages(scene), strict=False):
         error = 100 * error_map(result.depth, scene.depth, "scale") / scene.depth
-        title = f"{stage}: RE {_relative_error(scene, result):.3f} %"
+        title = f"{stage}: RE {relative_error(scene, result):.3f} %"
         _show(place, title, np.clip(error, LEAST, None), norm=norm, cmap="magma_r")
     figure.colorbar(axes[3].images[0], ax=axes, label="error, %", format="%g", extend="both")
     _show(axes[4], "segments (grey: place not known)", _segment_picture(result))
@@ -79,7 +79,8 @@ def _show(axes: Axes, title: str, picture: FloatArray, **how: Any) -> None:
     axes.set_title(title)
 
 
-def _run(scene: Scene, method: Method, callback: Callback | None = None) -> Integration:
+def run(scene: Scene, method: Method, callback: Callback | None = None) -> Integration:
+    """Integrate a scene, however the run ends."""
     return integrate(
         scene.normals,
         scene.camera,
@@ -90,7 +91,8 @@ def _run(scene: Scene, method: Method, callback: Callback | None = None) -> Inte
     )
 
 
-def _relative_error(scene: Scene, result: Integration) -> float:
+def relative_error(scene: Scene, result: Integration) -> float:
+    """RE in per cent, after the median scale."""
     assert scene.depth is not None
     return depth_errors(result.depth, scene.depth, "scale").re
 

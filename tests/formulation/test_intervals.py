@@ -18,7 +18,7 @@ from rayrelief.formulation.intervals import EXACT, agreeing_average, interval_eq
 from rayrelief.graph import pixel_graph
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.problem import assemble
-from rayrelief.synthetic import GALLERY, render, with_rotation_noise
+from rayrelief.synthetic import GALLERY, render, with_extended_errors, with_rotation_noise
 from rayrelief.synthetic.shapes import Plane, Sphere
 from reference.random_maps import facing_normals, plane_depth, random_mask, random_rays
 
@@ -133,6 +133,13 @@ def test_noise_is_told_from_loops_and_not_from_jumps(name, degrees):
     equations = equations_of(scene, noisy)
     # A rotation about a random axis turns a normal about each of its own by the root of a third.
     assert np.degrees(equations.noise) == pytest.approx(degrees / np.sqrt(3), rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["vase", "crowd"])
+def test_errors_that_extend_count_as_what_they_add_up_to(name):
+    scene = GALLERY[name](120, 160)
+    turned = with_extended_errors(scene.normals, 3.0, 10.0, np.random.default_rng(5))
+    assert 2.0 < np.degrees(equations_of(scene, turned).noise) < 9.0
 
 
 def test_noise_does_not_pass_for_width():

@@ -1,13 +1,15 @@
 """Loops of four edges: what they fail to close is noise, or a jump that grows along a border.
 
 Around a loop of a continuous surface the differences add up to nothing. Noise leaves a little, of
-either sign. Where of two surfaces side by side one is steeper along their border, the jump between
-them grows, and every loop on the border fails to close by as much and with the same sign, however
-narrow the intervals of its edges are.
+either sign; errors that extend over many pixels, as those of estimated normals, hardly show in one
+loop, but add up over wider ones. Where of two surfaces side by side one is steeper along their
+border, the jump between them grows, and every loop on the border fails to close by as much and with
+the same sign, however narrow the intervals of its edges are.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,6 +20,11 @@ from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
 
 GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
+# Loops of so many pixels fail to close by at most UNRELATED times as much, over what noise of each
+# normal for itself adds up to, if normals err independently (with a few jumps among them).
+SPAN, UNRELATED = 4, 2.0
+# Errors that extend further add up further: they count as over so many times the span.
+EXTENT = 3.0
 # Loops before and behind an edge, along a border, that have to agree: around a single wrong normal
 # their signs alternate.
 AGREEING = 2
@@ -61,13 +68,15 @@ class Loops:
     def noise(self) -> float:
         """Noise of the normals in radians about each axis; 0 without loops.
 
-        The median does not see the few loops that cross a jump.
+        Errors that extend over many pixels count as the noise that would add up to as much. The
+        median does not see the few loops that cross a jump.
         """
-        closed = np.isfinite(self.curl)
-        ratio = np.abs(self.curl[closed]) / np.sqrt(self.leverage[closed])
-        if not ratio.size:
-            return 0.0
-        return float(np.median(ratio, overwrite_input=True)) / GAUSSIAN_MEDIAN
+        single = _noise_of(self.curl, self.leverage)
+        wide = _noise_of(
+            self._over_span(self.curl), self._over_span(self.leverage) / np.float32(SPAN)
+        )
+        extended = math.sqrt(max(wide**2 - (UNRELATED * single) ** 2, 0.0))
+        return math.hypot(single, EXTENT * extended)
 
     def growth(self, noise: float) -> SingleArray:
         """By how many pixels a jump across each edge (D / 2, N) grows along its border.
@@ -94,6 +103,24 @@ class Loops:
         for d, row in enumerate(grows):
             row[graph.neighbours[2 * d] == nodes] = 0.0
         return grows
+
+    def _over_span(self, values: SingleArray) -> SingleArray:
+        """Sum (N,) over the SPAN x SPAN loops to the right of and below each node."""
+        for towards in (self.graph.neighbours[0], self.graph.neighbours[2]):
+            further, reach = towards, 1
+            while reach < SPAN:
+                values = values + values[further]
+                further, reach = further[further], 2 * reach
+        return values
+
+
+def _noise_of(curl: SingleArray, leverage: SingleArray) -> float:
+    """Noise (radians) that leaves loops as far open as these; 0 without any."""
+    closed = np.isfinite(curl)
+    ratio = np.abs(curl[closed]) / np.sqrt(leverage[closed])
+    if not ratio.size:
+        return 0.0
+    return float(np.median(ratio, overwrite_input=True)) / GAUSSIAN_MEDIAN
 
 
 def _is_straight(graph: PixelGraph) -> bool:

@@ -1,9 +1,11 @@
-"""Noise for normal maps: outliers, rotations and few bits, all drawn from a given generator."""
+"""Errors for normal maps: outliers, noise, what extends, few bits; drawn from a given generator."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.ndimage import gaussian_filter
+from scipy.spatial.transform import Rotation
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
@@ -48,6 +50,22 @@ def with_rotation_noise(
     across = np.cross(axes, vectors)
     turned: FloatArray = along + np.cos(angles) * (vectors - along) + np.sin(angles) * across
     return turned.reshape(exact.shape)
+
+
+def with_extended_errors(
+    normals: npt.ArrayLike, degrees: float, extent: float, rng: np.random.Generator
+) -> FloatArray:
+    """Rotate the normals (H, W, 3), frame unchanged, as estimators err: alike over many pixels.
+
+    The fields of rotations are Gaussian noise smoothed over ``extent`` pixels, with the standard
+    deviation ``degrees`` about each axis. NaN stays NaN.
+    """
+    exact = np.asarray(normals, dtype=np.float64)
+    fields = rng.standard_normal((3, *exact.shape[:2]))
+    smooth = np.stack([gaussian_filter(field, extent) for field in fields], axis=-1)
+    turns = Rotation.from_rotvec((smooth * np.radians(degrees) / smooth.std()).reshape(-1, 3))
+    turned: FloatArray = turns.apply(exact.reshape(-1, 3)).reshape(exact.shape)
+    return turned
 
 
 def quantised(normals: npt.ArrayLike, bits: int, *, truncate: bool = False) -> FloatArray:
