@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -243,6 +243,25 @@ class GridComputation:
         keep = partial(self._schedule.keep, place, before=before)
         self._queue.ask(("keep", place, before), keep)
         return kept
+
+    def move_parts(
+        self, x: Surface, level: tuple[float, float], constants: Mapping[str, float], sweeps: int
+    ) -> tuple[Surface, int]:
+        """Move the parts of x to their most likely places."""
+        self._be_at(x)
+        grid = self._work.grid
+        grid["deviations"], grid["widest"] = level
+        for name, value in constants.items():
+            grid["evidence"][name] = value
+        key = "parts", level, tuple(constants.items()), sweeps
+        self._queue.wait_for_questions()
+        self._queue.replay(key, partial(self._schedule.move_parts, sweeps))
+        self._queue.mark()
+        moves = int(self._engine.scalars()["moves"])
+        if moves:
+            self._current = Iterate(weakref.ref(self))
+            self._previous, self._before, self._is_flat = None, None, False
+        return self._current, moves
 
     def surface(self, x: Surface) -> Array:
         """Values of x at all pixels (H * W,), on the machine."""

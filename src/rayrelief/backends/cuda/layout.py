@@ -22,6 +22,7 @@ TILE = 3  # pixels, or tiles, along a side of an aggregate
 # One block does all of a level with at most so many tiles: a pass of the cycle, or the set-up.
 TAIL_TILES = 900
 SMALL_SET_UP_TILES = 64
+PIXELS_PER_PART = 4  # of parts that are moved, at least
 
 Struct = npt.NDArray[np.void]
 
@@ -39,11 +40,11 @@ def _numbers(kind: str, names: str) -> list[tuple[Any, ...]]:
 
 SCALARS = np.dtype(
     [
-        *_numbers("f8", "energy rr bb flux limit measured*4"),
+        *_numbers("f8", "energy rr bb flux limit measured*4 noise"),
         ("prefix", "u8", 2),
-        ("rank", "i4", 2),
-        *_numbers("i4", "done cycles last irregular nodes components"),
-        *_numbers("i4", f"facing_away without_normal without_ray without_start edges*{LEVELS}"),
+        *_numbers("i4", "rank*2 turn*2 done cycles last irregular nodes components"),
+        *_numbers("i4", "facing_away without_normal without_ray without_start"),
+        *_numbers("i4", f"counted listed moves edges*{LEVELS}"),
     ],
     align=True,
 )
@@ -56,19 +57,29 @@ LEVEL = np.dtype(
     ],
     align=True,
 )
+EVIDENCE = np.dtype(
+    [
+        *_numbers("f4", "stray even steepness ridge least most sure ordered both_recede largest"),
+        *_numbers("f4", "smaller all_sizes near gain bent"),
+        *_numbers("i4", "smallest candidates pad"),
+    ],
+    align=True,
+)
 GRID = np.dtype(
     [
         *_pointers("offset*8 gamma*8 gamma_weight*8 half_width*4 sigma*4 lead*4"),
         *_pointers("anchor anchor_value x d r*2 p*2 q z residual c*4 kept*3"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
         *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
-        *_pointers("component part bins depth median"),
-        ("pinhole", "f8", 4),
+        *_pointers("component part bins curl loop_leverage average*3 closing part_of part_size"),
+        *_pointers("border_count border_start turns moved border listed part_shift depth median"),
+        *_numbers("f8", "pinhole*4 noise"),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
         *_numbers("i4", "stride parts direction_parts tiles spread segments jumps redescends"),
-        *_numbers("i4", "source_width source_x source_y"),
-        *_numbers("f4", "k slope threshold corner narrow cheapest ridge sure"),
+        *_numbers("i4", "source_width source_x source_y border_room"),
+        *_numbers("f4", "deviations widest k slope threshold corner narrow cheapest ridge sure"),
         *_numbers("f4", "strength damping first turn*2 step*2"),
+        ("evidence", EVIDENCE),
         ("level", LEVEL, LEVELS),
     ],
     align=True,
@@ -182,8 +193,9 @@ class Workspace:
         self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES)
         pixels = self.pixels
         self.place("x", pixels, np.float64)
-        for name in (*_PIXEL_FLOATS, *(f"c{pair}" for pair in range(self.directions // 2))):
-            self.place(name, pixels, np.float32)
+        self._share_solver_memory()
+        for pair in range(self.directions // 2):
+            self.place(f"c{pair}", pixels, np.float32)
         self.place("shares", pixels, np.uint32 if self.directions == 4 else np.uint64)
         self.place("label", pixels, np.uint8)
         self.place("irregular", self.sizes[0].tiles, np.int32)
@@ -197,6 +209,28 @@ class Workspace:
                 array = self.machine.zeros(length, kind)
                 self.arrays[f"{name} {size.depth}"] = array
                 level[name] = self.machine.address(array)
+
+    def _share_solver_memory(self) -> None:
+        """Make room for the solver, which loops and parts of the surface use between solves."""
+        stride = -(-self.pixels // 64) * 64
+        room = self.machine.zeros(len(_PIXEL_FLOATS) * stride, np.float32)
+        for number, name in enumerate(_PIXEL_FLOATS):
+            self.point(name, room[number * stride : number * stride + self.pixels])
+        for number, name in enumerate(("curl", "loop_leverage", "average0", "average1", "average2")):
+            self.point(name, room[number * stride : (number + 1) * stride])
+        kinds = {"part_of": np.int32, "part_size": np.int32, "border": np.uint32}
+        kinds |= {"listed": np.uint64, "part_shift": np.float64}
+        shares = {"part_of": 1.0, "part_size": 1.0, "border": 2.0, "closing": 2.0}
+        shares |= dict.fromkeys(("listed", "part_shift"), 2 / PIXELS_PER_PART)
+        lists = ("border_count", "border_start", "turns", "moved")
+        shares |= dict.fromkeys(lists, 1 / PIXELS_PER_PART)
+        kinds |= dict.fromkeys(lists, np.int32)
+        start = 0
+        for name, share in shares.items():
+            end = start + int(share * stride)
+            self.point(name, room[start:end].view(kinds.get(name, np.float32)))
+            start = end
+        self.grid["border_room"] = self.arrays["border"].size
 
     @property
     def pixels(self) -> int:

@@ -53,21 +53,28 @@ DEVICE void equation(const Grid& g, const Sight& here, const Sight& there, float
   gamma = possible ? (float)(focal * here.facing) : 0.f;  // Eq. 13
 }
 
-KERNEL(formulate, 256) {
-  double counts[4] = {0, 0, 0, 0};
-  EVERYWHERE(i, pixels(g)) {
+// The equations of both directions of all edges, of which some are not possible.
+struct TwoPlanes {
+  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight& here) {
     int x = x_of(g, i), y = y_of(g, i);
-    Sight here = sight_at(g, i);
-    bool inside = usable(here);
     UNROLL for (int d = 0; d < DIRECTIONS; d++) {
       float offset = 0.f, gamma = 0.f;
-      if (inside) {
+      if (usable(here)) {
         Sight there = sight_at(g, neighbour_of(g, x, y, d));
         if (usable(there)) equation(g, here, there, offset, gamma);
       }
       ((float*)g.offset[d])[i] = offset;
       ((float*)g.gamma[d])[i] = gamma;
     }
+  }
+};
+
+template <class Equations> DEVICE void formulate_pixels(const Grid& g) {
+  double counts[4] = {0, 0, 0, 0};
+  EVERYWHERE(i, pixels(g)) {
+    Sight here = sight_at(g, i);
+    bool inside = usable(here);
+    Equations::write(g, i, here);
     g.component[i] = inside ? (int)i : -1;
     bool asked = !g.mask || g.mask[source_of(g, i)];
     counts[0] += inside;
@@ -77,6 +84,7 @@ KERNEL(formulate, 256) {
   }
   put_partial<4>(g, counts, SUM_MEASURE);
 }
+KERNEL(formulate, 256) { formulate_pixels<TwoPlanes>(g); }
 KERNEL(formulate_totals, 256) {  // of a blocks
   double total[4];
   totals<4>(g, SUM_MEASURE, a, total);
