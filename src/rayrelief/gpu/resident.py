@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,9 +21,11 @@ from rayrelief.backends.cuda.layout import Struct
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
 from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.graph import STEPS
 from rayrelief.gpu.constants import Parts
 from rayrelief.gpu.source import ROUND, Box, Source, box_of, fits
 from rayrelief.methods.base import Solution
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.preprocess import (
     ERROR_FRACTION,
@@ -32,7 +35,7 @@ from rayrelief.preprocess import (
 )
 
 Pixels = npt.NDArray[np.int64]
-Recipe = RayPlane | BiNI | Smooth
+Recipe = RayPlane | BiNI | Smooth | Ordered
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +52,15 @@ class Resident:
     """Normals to depth, on the machine of a source."""
 
     def __init__(self, source: Source, method: Recipe | None) -> None:
-        self.source = source
         self.method: Recipe = RayPlane() if method is None else method
         _check_method(self.method)
         source.settings["first_order"] = isinstance(self.method, BiNI)
+        if isinstance(self.method, Ordered):
+            noise = self.method.noise
+            source.settings["noise"] = -1.0 if noise is None else math.radians(noise)
+            directions = len(STEPS[self.method.connectivity])
+            source = replace(source, directions=directions, intervals=True)
+        self.source = source
         self.engine: Engine | None = None
 
     def run(self, normals: Array, mask: Array | None, start: Array | None) -> Run:
@@ -93,7 +101,10 @@ class Resident:
         work.grid["mask"] = 0
         if mask is not None:
             work.point("mask", mask.ravel().view(np.uint8))
-        engine.schedule.formulate()
+        if self.source.intervals:
+            engine.schedule.formulate_intervals()
+        else:
+            engine.schedule.formulate()
         engine.queue.mark()
         found = engine.scalars()
         around = 0 if mask is not None else normals.size // 3 - work.pixels
@@ -124,7 +135,8 @@ class Resident:
         assembled = _Assembled(parts.count < parts.nodes, None if is_flat else parts)
         free = np.zeros(parts.count, dtype=np.bool_)
         running = GridComputation(engine, solver, parts.nodes, free, is_flat, finish)
-        return self.method.solve(assembled, _Running(running))  # type: ignore[arg-type]
+        solve = self.method.surface if isinstance(self.method, Ordered) else self.method.solve
+        return solve(assembled, _Running(running))  # type: ignore[arg-type]
 
 
 def _begin(engine: Engine, parts: Parts, start: Array | None) -> Array:
@@ -160,6 +172,8 @@ class _Assembled:
 
     has_equations: bool
     start: object
+    equations: None = None
+    anchors: None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,9 +190,12 @@ class _Running:
 
 def _check_method(method: Recipe) -> None:
     """Raise InputError for settings whose equations are set up on the CPU alone."""
+    ordered = isinstance(method, Ordered) and method.connectivity in (4, 8)
     plain = isinstance(method, RayPlane | BiNI | Smooth) and method.connectivity == 4
-    plain = plain and method.preprocessing in (Preprocessing(), Preprocessing("keep"))
-    if isinstance(method, BiNI):
+    plain = (plain or ordered) and method.preprocessing in (Preprocessing(), Preprocessing("keep"))
+    if isinstance(method, Ordered):
+        pass
+    elif isinstance(method, BiNI):
         plain = plain and method.form == "rays"
     elif plain:
         ours = method.midpoint, method.outlier_threshold, method.cost_factor, method.weight_gamma
@@ -186,7 +203,8 @@ def _check_method(method: Recipe) -> None:
     require(
         plain,
         f"the method {method} was asked for",
-        "RayPlane, BiNI or Smooth with the paper's equations, four neighbours and plain normals",
+        "RayPlane, BiNI or Smooth with the paper's equations, four neighbours and plain normals, "
+        "or Ordered without diagonal neighbours alone",
         "Leave its other settings out, or use integrate(..., device='cuda')",
     )
 

@@ -22,13 +22,18 @@ WASTE = 1.5  # of the pixels that a box needs: a larger workspace is replaced
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What images come from: their size and rays, and the machine that they are on."""
+    """What images come from: their size and rays, and the machine that they are on.
+
+    What a method needs of them: how many directions, and whether its equations have intervals.
+    """
 
     machine: Machine
     shape: tuple[int, int]
     kind: DepthKind
     settings: dict[str, Any]
     rays: Array | None
+    directions: int = 4
+    intervals: bool = False
 
     def __post_init__(self) -> None:
         if self.rays is not None:
@@ -36,15 +41,19 @@ class Source:
 
     def engine(self, height: int, width: int) -> Engine:
         """Make room for a part of the image, and compile what it needs."""
-        work = Workspace(self.machine, height, width)
+        work = Workspace(self.machine, height, width, self.directions)
         for name, value in self.settings.items():
             work.grid[name] = value
         work.grid["source_width"] = self.shape[1]
         if self.rays is not None:
             work.point("rays", self.rays)
-        for d in range(4):
+        step = 2 if self.intervals else 1  # one equation with an interval serves both directions
+        for d in range(0, self.directions, step):
             work.place(f"offset{d}", work.pixels, np.float32)
             work.place(f"gamma{d}", work.pixels, np.float32)
+        for pair in range(self.directions // 2 if self.intervals else 0):
+            for name in ("half_width", "sigma", "lead"):
+                work.place(f"{name}{pair}", work.pixels, np.float32)
         work.grid["gamma_weight"] = work.grid["gamma"]
         work.place("component", work.pixels, np.int32)
         work.place("bins", 2 * 256, np.int32)

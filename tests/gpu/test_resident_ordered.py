@@ -1,0 +1,67 @@
+"""Ordered on maps that stay on the GPU: intervals, noise and parts of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rayrelief
+from rayrelief import Ordered
+from rayrelief.backends import CPU
+from rayrelief.backends.cuda.device import Device, is_available
+from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
+from rayrelief.gpu import Integrator
+from rayrelief.problem import assemble
+from rayrelief.synthetic import perturb
+from reference.host_machine import Host, needs_compiler
+
+pytestmark = needs_compiler
+SHAPE = 30, 42
+CAMERAS = {
+    "pinhole": Pinhole(60, 55, 20.3, 14.1),
+    "fisheye": KannalaBrandt(30, 31, 20.3, 14.1, 0.1, -0.02, 0.01, 0.0),
+    "panorama": Equirectangular.full(*SHAPE),
+    "parallel": Orthographic(0.02),
+}
+
+
+def integrator(camera, method, shape=SHAPE):
+    machine = Device() if is_available() else Host()
+    return Integrator(camera, *shape, method, machine=machine)
+
+
+def workspace(resident):
+    engine = resident._resident.engine
+    assert engine is not None
+    return engine.work
+
+
+def bumpy_normals(camera, roughness):
+    rays = camera.rays(*SHAPE)
+    against = -rays / np.linalg.norm(rays, axis=-1, keepdims=True)
+    rng = np.random.default_rng(0)
+    normals = against + 0.5 * np.sin(7 * rays) + roughness * rng.uniform(-1, 1, rays.shape)
+    return (normals / np.linalg.norm(normals, axis=-1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
+@pytest.mark.parametrize("connectivity", [4, 8])
+@pytest.mark.parametrize("roughness", [0.0, 0.02, 0.7])
+def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness):
+    method = Ordered(connectivity=connectivity, max_iterations=1, rounds=0)
+    normals = bumpy_normals(camera, roughness)
+    mask = np.random.default_rng(1).random(SHAPE) < 0.97
+    equations = assemble(normals, camera, mask=mask, method=method).equations
+    resident = integrator(camera, method)
+    resident(normals, mask=mask)
+    graph, work = equations.graph, workspace(resident)
+    there = equations.gamma != 0  # rays that coincide, at the poles, have no edge on a GPU
+    scalars = work.scalars(np.asarray(work.machine.get(work.arrays["s"])).tobytes())
+    assert scalars["noise"] == pytest.approx(equations.noise, rel=1e-3, abs=1e-9)
+    for name, step in (("offset", 2), ("gamma", 2), ("half_width", 1), ("sigma", 1), ("lead", 1)):
+        for pair, row in enumerate(getattr(equations, name)):
+            image = np.asarray(work.machine.get(work.arrays[f"{name}{step * pair}"]))
+            found = graph.gather(image.reshape(SHAPE))[there[pair]]
+            expected = row[there[pair]]
+            close = {"rtol": 1e-3, "atol": 1e-5 * np.abs(expected).max()}
+            np.testing.assert_allclose(found, expected, **close, err_msg=f"{name} {pair}")
