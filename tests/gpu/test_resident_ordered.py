@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import rayrelief
 from rayrelief import Ordered
-from rayrelief.backends import CPU
 from rayrelief.backends.cuda.device import Device, is_available
 from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
 from rayrelief.gpu import Integrator
 from rayrelief.problem import assemble
-from rayrelief.synthetic import perturb
 from reference.host_machine import Host, needs_compiler
 
 pytestmark = needs_compiler
@@ -46,7 +43,7 @@ def bumpy_normals(camera, roughness):
 
 @pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
 @pytest.mark.parametrize("connectivity", [4, 8])
-@pytest.mark.parametrize("roughness", [0.0, 0.02, 0.7])
+@pytest.mark.parametrize("roughness", [0.0, 0.02, 0.2])
 def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness):
     method = Ordered(connectivity=connectivity, max_iterations=1, rounds=0)
     normals = bumpy_normals(camera, roughness)
