@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import rayrelief
 from rayrelief import Ordered
 from rayrelief.backends.cuda.device import Device, is_available
 from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
+from rayrelief.errors import InputError
 from rayrelief.gpu import Integrator
+from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
 from reference.host_machine import Host, needs_compiler
 
@@ -62,3 +65,23 @@ def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness):
             expected = row[there[pair]]
             close = {"rtol": 1e-3, "atol": 1e-5 * np.abs(expected).max()}
             np.testing.assert_allclose(found, expected, **close, err_msg=f"{name} {pair}")
+
+
+@pytest.mark.parametrize("name", ["overlapping_spheres", "still_life"])
+def test_surfaces_are_those_of_the_cpu(name):
+    shape = 72, 96
+    scene = rayrelief.synthetic.GALLERY[name](*shape)
+    normals = np.asarray(scene.normals, dtype=np.float32)
+    method = Ordered(preprocessing=Preprocessing("keep"))
+    cpu = rayrelief.integrate(normals, scene.camera, mask=scene.mask, method=method)
+    resident = integrator(scene.camera, method, shape)
+    found = resident(normals, mask=scene.mask)
+    depth = np.asarray(found.depth)
+    assert np.nanmedian(np.abs(depth / cpu.depth - 1)) < 5e-3
+    again = resident(normals, mask=scene.mask, start=3.0 * found.depth)
+    np.testing.assert_allclose(np.nanmedian(again.depth), 3.0 * np.nanmedian(depth), rtol=1e-2)
+
+
+def test_diagonal_neighbours_alone_are_refused():
+    with pytest.raises(InputError, match="the method Ordered"):
+        integrator(CAMERAS["pinhole"], Ordered(connectivity="diagonal"))

@@ -29,6 +29,9 @@ from rayrelief.solvers.multigrid import Multigrid
 REFINED = 1e-5
 ROUNDING = 1e-6
 FIRST_CYCLES, MORE_CYCLES = 10, 2
+# A set-up costs as much as six cycles. Weights of intervals settle: while a law stays the same, and
+# a solve took no more cycles than this, the hierarchy of the last one is good enough.
+FEW_CYCLES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ class GridComputation:
         self._places: list[weakref.ref[Kept] | None] = []
         self._counts = deque([FIRST_CYCLES], maxlen=2)  # of the last solves: as many are tried
         self._law: KernelLaw | None = None
-        self._residual = math.inf
+        self._residual, self._steps = math.inf, 0
 
     def start(self) -> Surface:
         """First iterate."""
@@ -114,10 +117,11 @@ class GridComputation:
     def linearise(self, law: Law, x: Surface, *, last: bool = False) -> float:
         """Set up operator, residual and hierarchy of the law at x; returns the energy."""
         self._be_at(x)
-        self._law = self._turned_to(kernel_law(law, is_flat=self._is_flat))
+        before, self._law = self._law, self._turned_to(kernel_law(law, is_flat=self._is_flat))
+        settles = self._law.needs_intervals and self._law == before
         self._queue.replay(self._law, partial(self._schedule.weigh, self._law.kernel))
         self._queue.mark()
-        if not last:
+        if not last and not (settles and self._steps <= FEW_CYCLES):
             self._queue.replay("set up", self._schedule.set_up)
         found = self._engine.scalars()
         self._residual = _relative_residual(found)
@@ -147,6 +151,7 @@ class GridComputation:
             found = self._run(rtol, self._solver.max_steps)
             steps, converged = int(found["cycles"]), bool(found["done"])
         self._current, self._is_flat = Iterate(weakref.ref(self)), False
+        self._steps = steps
         return LinearSolution(self._current, steps, converged)  # type: ignore[arg-type]
 
     def _refine(self, rtol: float, law: KernelLaw) -> tuple[int, bool]:

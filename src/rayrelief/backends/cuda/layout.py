@@ -92,8 +92,8 @@ class LevelSize:
 
     Measured: the first level has 1.1 nodes per tile on maps, and each one more than that above it,
     up to three; what has no room is left out of the hierarchy, which then needs more cycles. Rows
-    that are cut off are worse: the cycle is not symmetric then, and may not converge. With eight
-    directions up to 29 entries were seen on the first level, and 46 on the second.
+    that are cut off are worse: the cycle is not symmetric then, and may not converge. On maps up to
+    29 entries were seen on the first level with eight directions, and 46 on the second.
     """
 
     rows: int
@@ -107,24 +107,29 @@ class LevelSize:
         return self.rows * self.columns
 
     @property
+    def is_small(self) -> bool:
+        """Whether there are few tiles, so that plenty of room for each costs little."""
+        return self.tiles <= 5 * _NODES_PER_TILE.get(self.depth, (0, 0.0))[0]
+
+    @property
     def room(self) -> int:
         """Nodes."""
         tiles = self.tiles
         few, each = _NODES_PER_TILE.get(self.depth, (0, 6.0))
-        each = max(each, 6.0 if tiles <= few else 3.0 if tiles <= 5 * few else 0.0)
+        each = max(each, 6.0 if tiles <= few else 3.0 if self.is_small else 0.0)
         return -(-int(max(each * tiles, 512)) // 32) * 32
 
     @property
     def width(self) -> int:
         """Entries of a row."""
         few = {1: 24, 2: 32} if self.directions == 4 else {1: 40, 2: 64}
-        return few.get(self.depth, 96)
+        return few.get(self.depth, 96) if not self.is_small else 64 if self.depth == 1 else 96
 
     @property
     def from_width(self) -> int:
         """Nodes of the level above that a node restricts from; pixels have labels instead."""
         few = {1: 0, 2: 48, 3: 96} if self.directions == 4 else {1: 0, 2: 64, 3: 128}
-        return few.get(self.depth, 256)
+        return few.get(self.depth, 256) if self.depth == 1 or not self.is_small else 256
 
     def arrays(self) -> dict[str, tuple[int, Any]]:
         """Length and type of each array."""
@@ -221,7 +226,9 @@ class Workspace:
         room = self.machine.zeros(len(_PIXEL_FLOATS) * stride, np.float32)
         for number, name in enumerate(_PIXEL_FLOATS):
             self.point(name, room[number * stride : number * stride + self.pixels])
-        for number, name in enumerate(("curl", "loop_leverage", "average0", "average1", "average2")):
+        for number, name in enumerate(
+            ("curl", "loop_leverage", "average0", "average1", "average2")
+        ):
             self.point(name, room[number * stride : (number + 1) * stride])
         kinds = {"part_of": np.int32, "part_size": np.int32, "border": np.uint32}
         kinds |= {"listed": np.uint64, "part_shift": np.float64}
@@ -273,9 +280,7 @@ def memory_of(height: int, width: int, directions: int = 4) -> int:
     surface, label, kept, components, depth = 8, 1, 3 * 4, 4, 8
     edges = (2 * 4 + 4 // 2 + 1) * directions  # equations, conductances, shares
     pixel = surface + label + kept + components + depth + edges + 4 * len(_PIXEL_FLOATS)
-    return height * width * pixel + sum(
-        map(_level_memory, level_sizes(height, width, directions))
-    )
+    return height * width * pixel + sum(map(_level_memory, level_sizes(height, width, directions)))
 
 
 def _level_memory(size: LevelSize) -> int:

@@ -96,9 +96,14 @@ KERNEL(formulate_totals, 256) {  // of a blocks
   }
 }
 
-// Components are known by their first pixel.
-DEVICE int root_of(const int* component, int i) {
-  for (int above; (above = FRESH(&component[i])) != i;) i = above;
+// Components are known by their first pixel. On the way there each second step is shortened: what
+// is written is above the pixel for ever, whoever else writes.
+DEVICE int root_of(int* component, int i) {
+  for (int above; (above = FRESH(&component[i])) != i;) {
+    int next = FRESH(&component[above]);
+    if (next != above) component[i] = next;
+    i = next;
+  }
   return i;
 }
 DEVICE void join(int* component, int i, int j) {
