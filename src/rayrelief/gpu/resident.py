@@ -21,9 +21,9 @@ from rayrelief.backends.cuda.layout import Struct
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
 from rayrelief.errors import InputError, IntegrationWarning
-from rayrelief.graph import STEPS
 from rayrelief.gpu.constants import Parts
 from rayrelief.gpu.source import ROUND, Box, Source, box_of, fits
+from rayrelief.graph import STEPS
 from rayrelief.methods.base import Solution
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth

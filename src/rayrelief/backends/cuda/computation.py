@@ -186,6 +186,7 @@ class GridComputation:
         self._counts.append(int(found["cycles"]) + 1)  # the last one finds that it is not needed
         segments = int(self._work.grid["segments"][0])
         schedule.step(len(self.anchored), segments, is_corrected=bool(found["done"]))
+        queue.mark()  # how far it has moved is asked after the whole step
         return found
 
     def _cycles(self, count: int, done: int, rtol: float) -> None:

@@ -154,6 +154,20 @@ class LevelSize:
 _NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)}
 _NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
+# What uses the memory of the solver, in words of 32 bits per pixel, between solves.
+_OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2")
+_OF_PARTS: dict[str, tuple[Any, float]] = {
+    "part_of": (np.int32, 1),
+    "part_size": (np.int32, 1),
+    "border": (np.uint32, 2),
+    "closing": (np.float32, 2),
+    "listed": (np.uint64, 2 / PIXELS_PER_PART),
+    "part_shift": (np.float64, 2 / PIXELS_PER_PART),
+    "border_count": (np.int32, 1 / PIXELS_PER_PART),
+    "border_start": (np.int32, 1 / PIXELS_PER_PART),
+    "turns": (np.int32, 1 / PIXELS_PER_PART),
+    "moved": (np.int32, 1 / PIXELS_PER_PART),
+}
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
 
 
@@ -226,21 +240,12 @@ class Workspace:
         room = self.machine.zeros(len(_PIXEL_FLOATS) * stride, np.float32)
         for number, name in enumerate(_PIXEL_FLOATS):
             self.point(name, room[number * stride : number * stride + self.pixels])
-        for number, name in enumerate(
-            ("curl", "loop_leverage", "average0", "average1", "average2")
-        ):
+        for number, name in enumerate(_OF_LOOPS):
             self.point(name, room[number * stride : (number + 1) * stride])
-        kinds = {"part_of": np.int32, "part_size": np.int32, "border": np.uint32}
-        kinds |= {"listed": np.uint64, "part_shift": np.float64}
-        shares = {"part_of": 1.0, "part_size": 1.0, "border": 2.0, "closing": 2.0}
-        shares |= dict.fromkeys(("listed", "part_shift"), 2 / PIXELS_PER_PART)
-        lists = ("border_count", "border_start", "turns", "moved")
-        shares |= dict.fromkeys(lists, 1 / PIXELS_PER_PART)
-        kinds |= dict.fromkeys(lists, np.int32)
         start = 0
-        for name, share in shares.items():
+        for name, (kind, share) in _OF_PARTS.items():
             end = start + int(share * stride)
-            self.point(name, room[start:end].view(kinds.get(name, np.float32)))
+            self.point(name, room[start:end].view(kind))
             start = end
         self.grid["border_room"] = self.arrays["border"].size
 

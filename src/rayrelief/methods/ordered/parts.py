@@ -11,8 +11,10 @@ from numba import njit
 
 from rayrelief.backends.base import Computation, MovesParts, Vector
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, PixelGraph
+from rayrelief.laws.ordered import with_intervals
 from rayrelief.methods.ordered.evidence import CONSTANTS, LARGEST, continuous, jumping
 
 SMALLEST = 8  # pixels of a part that is moved
@@ -48,7 +50,7 @@ def continuous_parts(
 
 def moved(
     computation: Computation,
-    equations: IntervalEquations | None,
+    equations: EdgeEquations | None,
     x: Vector,
     level: tuple[float, float],
     held: BoolArray | None,
@@ -61,8 +63,8 @@ def moved(
         return computation.move_parts(x, level, KERNEL_CONSTANTS, SWEEPS)
     if equations is None:
         raise LookupError("parts are moved on the CPU, which needs their equations")
-    values = np.array(x)
-    moves = move_parts(equations, values, continuous_parts(equations, values, *level), held)
+    known, values = with_intervals(equations), np.array(x)
+    moves = move_parts(known, values, continuous_parts(known, values, *level), held)
     return (values, moves) if moves else (x, 0)
 
 

@@ -96,9 +96,14 @@ KERNEL(formulate_totals, 256) {  // of a blocks
   }
 }
 
-// Components are known by their first pixel. On the way there each second step is shortened: what
-// is written is above the pixel for ever, whoever else writes.
-DEVICE int root_of(int* component, int i) {
+// Components are known by their first pixel.
+DEVICE int root_of(const int* component, int i) {
+  for (int above; (above = FRESH(&component[i])) != i;) i = above;
+  return i;
+}
+// The same while pixels are joined: on the way each second step is shortened. What is written is
+// above the pixel for ever, whoever else writes; but it may be older than what others wrote.
+DEVICE int shortened_root_of(int* component, int i) {
   for (int above; (above = FRESH(&component[i])) != i;) {
     int next = FRESH(&component[above]);
     if (next != above) component[i] = next;
@@ -108,8 +113,8 @@ DEVICE int root_of(int* component, int i) {
 }
 DEVICE void join(int* component, int i, int j) {
   for (;;) {
-    i = root_of(component, i);
-    j = root_of(component, j);
+    i = shortened_root_of(component, i);
+    j = shortened_root_of(component, j);
     if (i == j) return;
     int high = i > j ? i : j, low = i > j ? j : i;
     int old = lower(&component[high], low);
