@@ -37,8 +37,8 @@ def tables(objects: Sequence[str]) -> Iterator[Table]:
     yield batch(maps[0], name)
     yield video(maps[0], name)
     yield pool(maps[0], name)
-    yield large(name)
     yield ordered(maps, name)
+    yield large(name)
 
 
 def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
@@ -82,7 +82,8 @@ def ordered(maps: Sequence[rayrelief.Scene], card: str) -> Table:
     for scene in maps:
         progress(f"gpu: Ordered on {scene.name}")
         normals, mask = _on_gpu(scene)
-        resident = Integrator(scene.camera, *scene.mask.shape, rayrelief.Ordered())
+        height, width = scene.mask.shape
+        resident = Integrator(scene.camera, height, width, rayrelief.Ordered())
         there, seconds, spread, same = timed(partial(resident, normals, mask=mask))
         error = _made(there.depth.get(), scene)
         times.append(1e3 * seconds)

@@ -96,9 +96,9 @@ def integrate(
     backend
         Where to compute: that of ``device`` by default.
     device
-        "cpu", all cores of this machine; "cuda", a GPU, for RayPlane, BiNI and Smooth; or "auto",
-        a GPU where there is one that can compute the method. Maps that are in the memory of a GPU
-        stay there with ``rayrelief.gpu.Integrator``.
+        "cpu", all cores of this machine; "cuda", a GPU, for RayPlane, BiNI, Smooth and Ordered; or
+        "auto", a GPU where there is one that can compute the method. Maps that are in the memory
+        of a GPU stay there with ``rayrelief.gpu.Integrator``.
     callback
         Called with each outer iteration; stops the run by returning True.
     on_failure

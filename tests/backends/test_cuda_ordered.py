@@ -73,7 +73,7 @@ def test_parts_move_as_on_the_cpu(level, held):
     equations, x = displaced_parts(level)
     anchors = None
     if held:
-        weights = np.zeros(len(x))
+        weights = np.zeros(len(x), dtype=np.float32)
         weights[:: len(x) // 7] = 1.0
         anchors = Anchors(x, weights)
     parts, expected = continuous_parts(equations, x, *level), x.copy()

@@ -10,7 +10,7 @@ from rayrelief import Ordered
 from rayrelief.backends.cuda.device import Device, is_available
 from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
 from rayrelief.errors import InputError
-from rayrelief.gpu import Integrator
+from rayrelief.gpu import BatchIntegrator, Integrator
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
 from reference.host_machine import Host, needs_compiler
@@ -25,9 +25,12 @@ CAMERAS = {
 }
 
 
+def machine():
+    return Device() if is_available() else Host()
+
+
 def integrator(camera, method, shape=SHAPE):
-    machine = Device() if is_available() else Host()
-    return Integrator(camera, *shape, method, machine=machine)
+    return Integrator(camera, *shape, method, machine=machine())
 
 
 def workspace(resident):
@@ -85,3 +88,15 @@ def test_surfaces_are_those_of_the_cpu(name):
 def test_diagonal_neighbours_alone_are_refused():
     with pytest.raises(InputError, match="the method Ordered"):
         integrator(CAMERAS["pinhole"], Ordered(connectivity="diagonal"))
+
+
+def test_a_batch_gives_what_a_map_gives_alone():
+    shape = 48, 64
+    scene = rayrelief.synthetic.GALLERY["overlapping_spheres"](*shape)
+    normals = np.asarray(scene.normals, dtype=np.float32)
+    alone = integrator(scene.camera, Ordered(), shape)(normals, mask=scene.mask)
+    batch = BatchIntegrator([scene.camera] * 2, *shape, Ordered(), machine=machine())
+    both = batch.integrate(np.stack((normals, normals)), mask=np.stack((scene.mask, scene.mask)))
+    for surface in both:
+        assert np.nanmedian(np.abs(surface.depth / alone.depth - 1)) < 5e-3
+        assert surface.components == alone.components

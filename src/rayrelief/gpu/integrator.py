@@ -54,9 +54,9 @@ class Integrator:
     height, width
         Size of the maps.
     method
-        ``RayPlane()`` by default; ``BiNI()`` or ``Smooth()``. Four neighbours and the paper's
-        equations; normals that face away are used as they are, and not averaged. For other
-        settings, and for that, use ``integrate(..., device="cuda")``.
+        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()`` or ``Ordered()``. The paper's equations
+        have four neighbours; normals that face away are used as they are, and not averaged. For
+        other settings, and for the segments of ``Ordered``, use ``integrate(..., device="cuda")``.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from rayrelief.backends.base import Final
 from rayrelief.backends.cuda.engine import Engine
 from rayrelief.backends.cuda.equations import NodeImages
 from rayrelief.backends.cuda.laws import KernelLaw, kernel_law
-from rayrelief.backends.cuda.layout import Struct
+from rayrelief.backends.cuda.layout import PIXELS_PER_PART, Struct
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
 from rayrelief.conventions import BoolArray, FloatArray
@@ -254,6 +254,8 @@ class GridComputation:
         self, x: Surface, level: tuple[float, float], constants: Mapping[str, float], sweeps: int
     ) -> tuple[Surface, int]:
         """Move the parts of x to their most likely places."""
+        if constants["smallest"] < PIXELS_PER_PART:
+            raise LookupError(f"there is room for parts of {PIXELS_PER_PART} pixels and more")
         self._be_at(x)
         grid = self._work.grid
         grid["deviations"], grid["widest"] = level

@@ -155,8 +155,8 @@ _NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)}
 _NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
 # What uses the memory of the solver, in words of 32 bits per pixel, between solves.
-_OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2")
-_OF_PARTS: dict[str, tuple[Any, float]] = {
+OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2")
+OF_PARTS: dict[str, tuple[Any, float]] = {
     "part_of": (np.int32, 1),
     "part_size": (np.int32, 1),
     "border": (np.uint32, 2),
@@ -240,10 +240,10 @@ class Workspace:
         room = self.machine.zeros(len(_PIXEL_FLOATS) * stride, np.float32)
         for number, name in enumerate(_PIXEL_FLOATS):
             self.point(name, room[number * stride : number * stride + self.pixels])
-        for number, name in enumerate(_OF_LOOPS):
+        for number, name in enumerate(OF_LOOPS):
             self.point(name, room[number * stride : (number + 1) * stride])
         start = 0
-        for name, (kind, share) in _OF_PARTS.items():
+        for name, (kind, share) in OF_PARTS.items():
             end = start + int(share * stride)
             self.point(name, room[start:end].view(kind))
             start = end
@@ -283,7 +283,7 @@ class Workspace:
 def memory_of(height: int, width: int, directions: int = 4) -> int:
     """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
     surface, label, kept, components, depth = 8, 1, 3 * 4, 4, 8
-    edges = (2 * 4 + 4 // 2 + 1) * directions  # equations, conductances, shares
+    edges = (10 + 4 // 2 + 1) * directions  # equations with intervals, conductances, shares
     pixel = surface + label + kept + components + depth + edges + 4 * len(_PIXEL_FLOATS)
     return height * width * pixel + sum(map(_level_memory, level_sizes(height, width, directions)))
 
