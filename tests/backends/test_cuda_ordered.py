@@ -14,7 +14,7 @@ from rayrelief.backends import CPU
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral
-from rayrelief.laws.ordered import OrderedHuber, Redescending
+from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
 from rayrelief.methods.ordered.parts import KERNEL_CONSTANTS, SWEEPS, continuous_parts, move_parts
 from rayrelief.methods.ordered.recipe import LEVELS
 from rayrelief.preprocess import Preprocessing
@@ -62,9 +62,10 @@ def displaced_parts(level):
     scene = rayrelief.synthetic.GALLERY["still_life"](72, 96)
     problem = assemble(scene.normals, scene.camera, mask=scene.mask, method=Ordered())
     x = problem.unknown(np.asarray(scene.depth))
-    parts = continuous_parts(problem.equations, x, *level)
+    equations = with_intervals(problem.equations)
+    parts = continuous_parts(equations, x, *level)
     apart = np.random.default_rng(1).normal(size=parts.max() + 1)
-    return problem.equations, x + 0.3 * x.std() * apart[parts]
+    return equations, x + 0.3 * x.std() * apart[parts]
 
 
 @pytest.mark.parametrize("level", LEVELS)

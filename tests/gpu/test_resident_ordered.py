@@ -11,6 +11,7 @@ from rayrelief.backends.cuda.device import Device, is_available
 from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
 from rayrelief.errors import InputError
 from rayrelief.gpu import BatchIntegrator, Integrator
+from rayrelief.laws.ordered import with_intervals
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
 from reference.host_machine import Host, needs_compiler
@@ -30,7 +31,8 @@ def machine():
 
 
 def integrator(camera, method, shape=SHAPE):
-    return Integrator(camera, *shape, method, machine=machine())
+    height, width = shape
+    return Integrator(camera, height, width, method, machine=machine())
 
 
 def workspace(resident):
@@ -54,7 +56,7 @@ def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness):
     method = Ordered(connectivity=connectivity, max_iterations=1, rounds=0)
     normals = bumpy_normals(camera, roughness)
     mask = np.random.default_rng(1).random(SHAPE) < 0.97
-    equations = assemble(normals, camera, mask=mask, method=method).equations
+    equations = with_intervals(assemble(normals, camera, mask=mask, method=method).equations)
     resident = integrator(camera, method)
     resident(normals, mask=mask)
     graph, work = equations.graph, workspace(resident)
