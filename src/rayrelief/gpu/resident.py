@@ -58,16 +58,25 @@ class Resident:
         if isinstance(self.method, Ordered):
             noise = self.method.noise
             source.settings["noise"] = -1.0 if noise is None else math.radians(noise)
-            directions = len(STEPS[self.method.connectivity])
-            source = replace(source, directions=directions, intervals=True)
-        self.source = source
+        directions = len(STEPS[self.method.connectivity])
+        intervals = isinstance(self.method, Ordered)
+        self.source = replace(source, directions=directions, intervals=intervals)
         self.engine: Engine | None = None
+        self._trusts = False
 
-    def run(self, normals: Array, mask: Array | None, start: Array | None) -> Run:
+    def run(
+        self,
+        normals: Array,
+        mask: Array | None,
+        start: Array | None,
+        confidence: Array | None = None,
+    ) -> Run:
         """Integrate a map (H, W, 3) that is on the machine."""
+        if self._trusts != (confidence is not None):
+            self.engine, self._trusts = None, confidence is not None
         engine = self._engine_for(box_of(self.source.machine, normals, mask))
         with engine.queue.arrays():
-            return self._integrated(engine, normals, mask, start)
+            return self._integrated(engine, normals, mask, start, confidence)
 
     def first_pixels(self, parts: Parts) -> tuple[Pixels, Pixels]:
         """Row and column (C,) of the first pixel of each component of the last map."""
@@ -87,14 +96,19 @@ class Resident:
             )
             if source.settings["wraps"]:
                 width = source.shape[1]
-            self.engine = engine = source.engine(height, width)
+            self.engine = engine = source.engine(height, width, trusts=self._trusts)
         grid = engine.work.grid
         grid["source_y"] = min(box.top, source.shape[0] - engine.work.height)
         grid["source_x"] = min(box.left, source.shape[1] - engine.work.width)
         return engine
 
     def _integrated(
-        self, engine: Engine, normals: Array, mask: Array | None, start: Array | None
+        self,
+        engine: Engine,
+        normals: Array,
+        mask: Array | None,
+        start: Array | None,
+        confidence: Array | None,
     ) -> Run:
         xp, work = engine.machine.arrays, engine.work
         work.point("normals", normals.ravel())
@@ -105,6 +119,9 @@ class Resident:
             engine.schedule.formulate_intervals()
         else:
             engine.schedule.formulate()
+        if confidence is not None:
+            work.point("confidence", confidence.ravel())
+            engine.schedule.trust(intervals=self.source.intervals)
         engine.queue.mark()
         found = engine.scalars()
         around = 0 if mask is not None else normals.size // 3 - work.pixels
@@ -122,7 +139,7 @@ class Resident:
         depth = work.point("depth", xp.full(normals.shape[:2], xp.nan))
         engine.queue.launch("depth_of", engine.schedule.spread, 256)
         engine.queue.finish()
-        for name in ("normals", "mask", "depth"):
+        for name in ("normals", "mask", "confidence", "depth"):
             work.arrays.pop(name, None)  # they belong to the caller
         return Run(depth, solution, parts, report)
 
@@ -190,9 +207,8 @@ class _Running:
 
 def _check_method(method: Recipe) -> None:
     """Raise InputError for settings whose equations are set up on the CPU alone."""
-    ordered = isinstance(method, Ordered) and method.connectivity in (4, 8)
-    plain = isinstance(method, RayPlane | BiNI | Smooth) and method.connectivity == 4
-    plain = (plain or ordered) and method.preprocessing in (Preprocessing(), Preprocessing("keep"))
+    plain = isinstance(method, RayPlane | BiNI | Smooth | Ordered) and method.connectivity in (4, 8)
+    plain = plain and method.preprocessing in (Preprocessing(), Preprocessing("keep"))
     if isinstance(method, Ordered):
         pass
     elif isinstance(method, BiNI):
@@ -203,8 +219,8 @@ def _check_method(method: Recipe) -> None:
     require(
         plain,
         f"the method {method} was asked for",
-        "RayPlane, BiNI or Smooth with the paper's equations, four neighbours and plain normals, "
-        "or Ordered without diagonal neighbours alone",
+        "RayPlane, BiNI or Smooth with the paper's equations, or Ordered, with four or eight "
+        "neighbours and plain normals",
         "Leave its other settings out, or use integrate(..., device='cuda')",
     )
 

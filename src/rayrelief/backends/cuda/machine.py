@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from rayrelief.formulation import intervals, loops
+from rayrelief.formulation import confidence, intervals, loops
 
 Array = Any
 """An array in the memory of a machine."""
@@ -45,6 +45,7 @@ SHARED = {
     "NOISELESS": intervals.NOISELESS,
     "GAUSSIAN_MEDIAN": loops.GAUSSIAN_MEDIAN,
     "AGREEING": loops.AGREEING,
+    "LEAST_CONFIDENCE": confidence.LEAST,
 }
 
 

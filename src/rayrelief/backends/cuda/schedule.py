@@ -106,6 +106,10 @@ class Schedule:
         launch("finish_intervals", self.spread, 256)
         self._label()
 
+    def trust(self, *, intervals: bool) -> None:
+        """Scale equations by the confidence in their normals."""
+        self.queue.launch("trust", self.spread, 256, int(intervals))
+
     def _label(self) -> None:
         self.queue.launch("join_pixels", self.spread, 256)
         self.queue.launch("label_pixels", self.spread, 256)

@@ -65,6 +65,7 @@ struct Grid {
   double *segment_sum, *component_mean;
   const float* normals;
   const u8* mask;
+  const float* confidence;
   const double *rays, *start, *shift;
   int *component, *part, *bins;
   float *curl, *loop_leverage, *average[3], *closing;

@@ -19,7 +19,7 @@ struct Interval { float gamma, half_width, lead, leverage; };
 
 DEVICE Interval interval_of(const Grid& g, const Plane& a, const Plane& b, int d) {
   Vector step = minus(b.place, a.place);
-  double apart = sqrt(dot(step, step)), pace = d >= BELOW_RIGHT ? sqrt(2.) : 1.;
+  double apart = sqrt(dot(step, step)), pace = pixels_along(d);
   double focal = apart > (g.logarithmic ? 1e-9 : 0.) ? pace / apart : 0.;
   double rise_a = -dot(a.normal, step) / a.cosine, rise_b = dot(b.normal, step) / b.cosine;
   double slope_a = apart > 0. ? rise_a / apart : 0., slope_b = apart > 0. ? rise_b / apart : 0.;
@@ -46,7 +46,7 @@ struct WithIntervals {
       Interval found = {};
       if (usable(here)) {
         Sight there = sight_at(g, neighbour_of(g, x, y, d));
-        if (usable(there)) equation(g, here, there, offset, gamma);
+        if (usable(there)) equation(g, here, there, d, offset, gamma);
         if (gamma != 0.f) found = interval_of(g, own, plane_of(g, there.normal, there.ray), d);
       }
       ((float*)g.offset[d])[i] = offset;
