@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,17 +13,20 @@ import rayrelief
 from profiles import fewer_examples
 from rayrelief import Ordered
 from rayrelief.backends import CPU
+from rayrelief.backends.cuda.layout import GRID
+from rayrelief.backends.cuda.machine import definitions
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
+from rayrelief.methods.ordered.evidence import continuous, jumping
 from rayrelief.methods.ordered.parts import KERNEL_CONSTANTS, SWEEPS, continuous_parts, move_parts
 from rayrelief.methods.ordered.recipe import LEVELS
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, assemble
 from rayrelief.synthetic.perturb import with_rotation_noise
 from reference.grid_runs import Kernels, coarse_matrix, image_of, started
-from reference.host_machine import needs_compiler
+from reference.host_machine import library, needs_compiler
 from reference.problems import equations_of, normal_equations, problem_of
 
 pytestmark = needs_compiler
@@ -55,6 +60,24 @@ def test_laws_weigh_as_they_do_on_the_cpu(seed, law, power, connectivity):
     for name, values in expected.items():
         found = graph.gather(image_of(running, name))
         np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-5 * np.abs(values).max())
+
+
+signed = st.sampled_from([-1.0, 1.0])
+sizes = st.floats(-3, 2).map(lambda power: 10**power)
+
+
+@given(sizes, signed, sizes, sizes, signed, sizes, signed)
+def test_evidence_is_that_of_the_cpu(width, ridge, sigma, lead, side, residual, sign):
+    kernels = library(tuple(definitions(1, directions=8).items()))
+    kernels.likelihood.restype = ctypes.c_float
+    grid = np.zeros(1, GRID)
+    for name, value in KERNEL_CONSTANTS.items():
+        grid["evidence"][name] = value
+    edge = tuple(float(np.float32(v)) for v in (ridge * width, sigma, side * lead, sign * residual))
+    found = kernels.likelihood(ctypes.c_void_p(grid.ctypes.data), *map(ctypes.c_float, edge))
+    half_width, sigma, lead, residual = edge
+    density = continuous(residual, half_width, sigma) + jumping(residual, half_width, lead)
+    assert found == pytest.approx(np.log(density), rel=1e-5, abs=1e-5)
 
 
 def displaced_parts(level):
