@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.backends.cuda.levels import LEVELS, LevelSize, first_with, level_sizes
 from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.checks import require
 from rayrelief.memory import in_words
 
-LEVELS = 12
-INTERPOLATED = 6
 DENSE = 96
 SLOTS = 17  # of partial sums
-TILE = 3  # pixels, or tiles, along a side of an aggregate
 
 # One block does all of a level with at most so many tiles: a pass of the cycle, or the set-up.
 TAIL_TILES = 900
@@ -87,74 +84,6 @@ GRID = np.dtype(
 )
 
 
-@dataclass(frozen=True)
-class LevelSize:
-    """Tiles of a level, and the room for its nodes, the entries of their rows, and their origins.
-
-    Measured: the first level has 1.1 nodes per tile on maps, and each one more than that above it,
-    up to three; what has no room is left out of the hierarchy, which then needs more cycles. Rows
-    that are cut off are worse: the cycle is not symmetric then, and may not converge. On maps up to
-    29 entries were seen on the first level with eight directions, and 46 on the second.
-    """
-
-    rows: int
-    columns: int
-    depth: int
-    directions: int = 4
-
-    @property
-    def tiles(self) -> int:
-        """Number of tiles."""
-        return self.rows * self.columns
-
-    @property
-    def is_small(self) -> bool:
-        """Whether there are few tiles, so that plenty of room for each costs little."""
-        return self.tiles <= 5 * _NODES_PER_TILE.get(self.depth, (0, 0.0))[0]
-
-    @property
-    def room(self) -> int:
-        """Nodes."""
-        tiles = self.tiles
-        few, each = _NODES_PER_TILE.get(self.depth, (0, 6.0))
-        each = max(each, 6.0 if tiles <= few else 3.0 if self.is_small else 0.0)
-        return -(-int(max(each * tiles, 512)) // 32) * 32
-
-    @property
-    def width(self) -> int:
-        """Entries of a row."""
-        few = {1: 24, 2: 32} if self.directions == 4 else {1: 40, 2: 64}
-        return few.get(self.depth, 96) if not self.is_small else 64 if self.depth == 1 else 96
-
-    @property
-    def from_width(self) -> int:
-        """Nodes of the level above that a node restricts from; pixels have labels instead."""
-        few = {1: 0, 2: 48, 3: 96} if self.directions == 4 else {1: 0, 2: 64, 3: 128}
-        return few.get(self.depth, 256) if self.depth == 1 or not self.is_small else 256
-
-    def arrays(self) -> dict[str, tuple[int, Any]]:
-        """Length and type of each array."""
-        nodes: dict[str, tuple[int, Any]] = dict.fromkeys(_NODE_FLOATS, (self.room, np.float32))
-        nodes |= dict.fromkeys(_NODE_INTEGERS, (self.room, np.int32))
-        entries, origins = self.room * self.width, self.room * self.from_width
-        return nodes | {
-            "count": (1, np.int32),
-            "tile_start": (self.tiles + 1, np.int32),
-            "tile_count": (self.tiles, np.int32),
-            "block_start": (self.tiles // 1024 + 2, np.int32),
-            "column": (entries, np.uint32),
-            "value": (entries, np.float32),
-            "to": (self.room * INTERPOLATED, np.int32),
-            "share": (self.room * INTERPOLATED, np.float32),
-            "from": (origins, np.int32),
-            "from_share": (origins, np.float32),
-        }
-
-
-# Room for these on a level, and for more where there are few tiles: there masks are anything.
-_NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)}
-_NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
-_NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
 # What uses the memory of the solver, in words of 32 bits per pixel, between solves.
 OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2")
 OF_PARTS: dict[str, tuple[Any, float]] = {
@@ -170,22 +99,6 @@ OF_PARTS: dict[str, tuple[Any, float]] = {
     "moved": (np.int32, 1 / PIXELS_PER_PART),
 }
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
-
-
-def level_sizes(height: int, width: int, directions: int = 4) -> list[LevelSize]:
-    """Levels below the pixels: tiles of tiles, until one is left, and two more of that one."""
-    sizes: list[LevelSize] = []
-    whole = 0
-    while whole < 3 and len(sizes) < LEVELS - 1:
-        height, width = -(-height // TILE), -(-width // TILE)
-        sizes.append(LevelSize(height, width, len(sizes) + 1, directions))
-        whole += height * width == 1
-    return sizes
-
-
-def first_with(sizes: list[LevelSize], tiles: int) -> int:
-    """Depth of the first level with at most so many tiles."""
-    return next(size.depth for size in sizes if size.tiles <= tiles)
 
 
 @dataclass(eq=False)
@@ -286,12 +199,5 @@ def memory_of(height: int, width: int, directions: int = 4) -> int:
     surface, label, kept, components, depth = 8, 1, 3 * 4, 4, 8
     edges = (10 + 4 // 2 + 1) * directions  # equations with intervals, conductances, shares
     pixel = surface + label + kept + components + depth + edges + 4 * len(_PIXEL_FLOATS)
-    return height * width * pixel + sum(map(_level_memory, level_sizes(height, width, directions)))
-
-
-def _level_memory(size: LevelSize) -> int:
-    return _bytes(size.arrays().values())
-
-
-def _bytes(arrays: Iterable[tuple[int, Any]]) -> int:
-    return sum(length * np.dtype(kind).itemsize for length, kind in arrays)
+    levels = level_sizes(height, width, directions)
+    return height * width * pixel + sum(level.memory for level in levels)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rayrelief.backends.cuda.layout import LevelSize, Workspace
+from rayrelief.backends.cuda.layout import Workspace
+from rayrelief.backends.cuda.levels import LevelSize
 from rayrelief.backends.cuda.machine import Queue
 
 WEIGHED = 32, 64  # pixels of a block of the kernel ``weigh``, times directions
