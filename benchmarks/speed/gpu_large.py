@@ -46,7 +46,7 @@ def large(card: str) -> Table:
                     limit = MOST_SECONDS[what]
                     checks.append(Check(f"{what}: seconds", found["seconds"], at_most=limit))
                     checks.append(Check(f"{what}: most cycles", found["most"], at_most=20))
-                room = 190 if not isinstance(method, rayrelief.Ordered) else 310
+                room = 190 if not isinstance(method, rayrelief.Ordered) else 330
                 checks.append(Check(f"{what}: bytes per pixel", found["room"], at_most=room))
             del scene
     return Table(

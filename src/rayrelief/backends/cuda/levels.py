@@ -18,8 +18,9 @@ class LevelSize:
 
     Measured: the first level has 1.1 nodes per tile on maps, and each one more than that above it,
     up to three; what has no room is left out of the hierarchy, which then needs more cycles. Rows
-    that are cut off are worse: the cycle is not symmetric then, and may not converge. On maps up to
-    29 entries were seen on the first level with eight directions, and 46 on the second.
+    that are cut off are worse: the cycle is not symmetric then, and may not converge. With eight
+    directions rows of up to 30 and 46 entries were seen on the first two levels, and on a crowd of
+    a megapixel 1.4, 2, 3.7 and 7 nodes per tile.
     """
 
     rows: int
@@ -39,7 +40,7 @@ class LevelSize:
 
     @property
     def _usual_nodes(self) -> tuple[int, float]:
-        return _NODES_PER_TILE[self.directions].get(self.depth, (0, 6.0))
+        return _NODES_PER_TILE[self.directions].get(self.depth, (0, 1.5 * self.directions))
 
     @property
     def room(self) -> int:
@@ -58,7 +59,7 @@ class LevelSize:
     @property
     def from_width(self) -> int:
         """Nodes of the level above that a node restricts from; pixels have labels instead."""
-        few = {1: 0, 2: 48, 3: 96} if self.directions == 4 else {1: 0, 2: 64, 3: 128}
+        few = {1: 0, 2: 48, 3: 96} if self.directions == 4 else {1: 0, 2: 128, 3: 128}
         return ({1: 0} if self.is_small else few).get(self.depth, 256)
 
     def arrays(self) -> dict[str, tuple[int, Any]]:
@@ -88,7 +89,7 @@ class LevelSize:
 # Room for these on a level, and for more where there are few tiles: there masks are anything.
 _NODES_PER_TILE = {
     4: {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)},
-    8: {1: (20_000, 1.8), 2: (2_000, 2.2), 3: (300, 3.5)},
+    8: {1: (20_000, 1.8), 2: (2_000, 2.2), 3: (300, 5.0)},
 }
 _NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
