@@ -37,8 +37,8 @@ def tables(objects: Sequence[str]) -> Iterator[Table]:
     yield batch(maps[0], name)
     yield video(maps[0], name)
     yield pool(maps[0], name)
-    yield large(name)
     yield ordered(maps, name)
+    yield large(name)
 
 
 def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
@@ -75,11 +75,21 @@ def nine_maps(maps: Sequence[rayrelief.Scene], card: str) -> Table:
 
 
 def ordered(maps: Sequence[rayrelief.Scene], card: str) -> Table:
-    """Ordered, whose equations and parts are set up on the CPU, with the GPU and without."""
+    """Ordered from normals to depth on the GPU, and from arrays of numpy, with it and without."""
     rows: list[Row] = []
+    checks = []
+    times = []
     for scene in maps:
         progress(f"gpu: Ordered on {scene.name}")
-        measured = []
+        normals, mask = _on_gpu(scene)
+        height, width = scene.mask.shape
+        resident = Integrator(scene.camera, height, width, rayrelief.Ordered())
+        there, seconds, spread, same = timed(partial(resident, normals, mask=mask))
+        error = _made(there.depth.get(), scene)
+        times.append(1e3 * seconds)
+        cycles = sum(each.inner_iterations for each in there.history)
+        counts = len(there.history), cycles, "yes" if same else "no"
+        measured: list[float] = []
         for device in ("cuda", "cpu"):
             run = partial(
                 rayrelief.integrate,
@@ -90,18 +100,28 @@ def ordered(maps: Sequence[rayrelief.Scene], card: str) -> Table:
                 device=device,
                 on_failure="return",
             )
-            found, seconds, spread, _ = timed(run, repeats=2 * WARM_UP)
-            own = sum(each.seconds for each in found.history)
-            measured += [1e3 * seconds, 1e3 * spread, 1e3 * own, _made(found.depth, scene)]
-        rows.append((scene.name, *measured))
+            found, seconds, _, _ = timed(run, repeats=2 * WARM_UP)
+            measured += [1e3 * seconds, _made(found.depth, scene)]
+        rows.append((scene.name, times[-1], 1e3 * spread, error, *counts, *measured))
+        if scene.name in STEADY and scene.name != "reading":
+            what = f"{scene.name}, Ordered: MADE beside that of the CPU, mm"
+            checks.append(Check(what, abs(error - measured[-1]), at_most=0.02))
+    checks.append(Check("Ordered: median of the maps, ms", statistics.median(times), at_most=45))
+    checks.append(Check("Ordered: slowest map, ms", max(times), at_most=105))
     return Table(
         f"Maps of DiLiGenT with {card} and without, Ordered()",
         columns(
-            "map | GPU, ms:.0f | spread:.0f | of it iterations:.0f | MADE, mm:.3f "
-            "| CPU, ms:.0f | spread:.0f | of it iterations:.0f | MADE, mm:.3f"
+            "map | GPU, ms:.2f | spread, ms:.2f | MADE, mm:.3f | iterations:.0f | cycles:.0f "
+            "| equal bits | integrate with it, ms:.0f | its MADE, mm:.3f "
+            "| CPU, all cores, ms:.0f | its MADE, mm:.3f"
         ),
         tuple(rows),
-        ("From arrays of numpy to a result in them: assembly, moves of parts and jumps included.",),
+        (
+            INCLUDED,
+            "The columns after the bits are of integrate: from arrays of numpy to a result in "
+            "them, assembly and jumps included.",
+        ),
+        tuple(checks),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,13 +13,20 @@ import rayrelief
 from profiles import fewer_examples
 from rayrelief import Ordered
 from rayrelief.backends import CPU
+from rayrelief.backends.cuda.layout import GRID
+from rayrelief.backends.cuda.machine import definitions
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral
-from rayrelief.laws.ordered import OrderedHuber, Redescending
-from rayrelief.problem import assemble
-from reference.grid_runs import Kernels, image_of, started
-from reference.host_machine import needs_compiler
+from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
+from rayrelief.methods.ordered.evidence import continuous, jumping
+from rayrelief.methods.ordered.parts import KERNEL_CONSTANTS, SWEEPS, continuous_parts, move_parts
+from rayrelief.methods.ordered.recipe import LEVELS
+from rayrelief.preprocess import Preprocessing
+from rayrelief.problem import Anchors, assemble
+from rayrelief.synthetic.perturb import with_rotation_noise
+from reference.grid_runs import Kernels, coarse_matrix, image_of, started
+from reference.host_machine import library, needs_compiler
 from reference.problems import equations_of, normal_equations, problem_of
 
 pytestmark = needs_compiler
@@ -51,6 +60,68 @@ def test_laws_weigh_as_they_do_on_the_cpu(seed, law, power, connectivity):
     for name, values in expected.items():
         found = graph.gather(image_of(running, name))
         np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-5 * np.abs(values).max())
+
+
+signed = st.sampled_from([-1.0, 1.0])
+sizes = st.floats(-3, 2).map(lambda power: 10**power)
+
+
+@given(sizes, signed, sizes, sizes, signed, sizes, signed)
+def test_evidence_is_that_of_the_cpu(width, ridge, sigma, lead, side, residual, sign):
+    kernels = library(tuple(definitions(1, directions=8).items()))
+    kernels.likelihood.restype = ctypes.c_float
+    grid = np.zeros(1, GRID)
+    for name, value in KERNEL_CONSTANTS.items():
+        grid["evidence"][name] = value
+    edge = tuple(float(np.float32(v)) for v in (ridge * width, sigma, side * lead, sign * residual))
+    found = kernels.likelihood(ctypes.c_void_p(grid.ctypes.data), *map(ctypes.c_float, edge))
+    half_width, sigma, lead, residual = edge
+    density = continuous(residual, half_width, sigma) + jumping(residual, half_width, lead)
+    assert found == pytest.approx(np.log(density), rel=1e-5, abs=1e-5)
+
+
+def displaced_parts(level):
+    """Equations of a still life, and its true surface with each part at a wrong place."""
+    scene = rayrelief.synthetic.GALLERY["still_life"](72, 96)
+    problem = assemble(scene.normals, scene.camera, mask=scene.mask, method=Ordered())
+    x = problem.unknown(np.asarray(scene.depth))
+    equations = with_intervals(problem.equations)
+    parts = continuous_parts(equations, x, *level)
+    apart = np.random.default_rng(1).normal(size=parts.max() + 1)
+    return equations, x + 0.3 * x.std() * apart[parts]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("held", [False, True])
+def test_parts_move_as_on_the_cpu(level, held):
+    equations, x = displaced_parts(level)
+    anchors = None
+    if held:
+        weights = np.zeros(len(x), dtype=np.float32)
+        weights[:: len(x) // 7] = 1.0
+        anchors = Anchors(x, weights)
+    parts, expected = continuous_parts(equations, x, *level), x.copy()
+    moves = move_parts(equations, expected, parts, None if anchors is None else anchors.weights > 0)
+    running = started(problem_of(equations, start=x, anchors=anchors))
+    found, count = running.move_parts(running.start(), level, KERNEL_CONSTANTS, SWEEPS)
+    assert count == moves > 0
+    shift = np.asarray(found) - expected
+    np.testing.assert_allclose(shift, np.median(shift), atol=1e-6)
+
+
+@pytest.mark.parametrize("connectivity", [4, 8])
+def test_coarse_levels_are_symmetric(connectivity):
+    # Rows that have no room for all of their entries would make a cycle that does not converge.
+    scene = rayrelief.synthetic.GALLERY["still_life"](120, 160)
+    normals = with_rotation_noise(scene.normals, 3.0, np.random.default_rng(0))
+    method = Ordered(connectivity=connectivity, preprocessing=Preprocessing("keep"))
+    problem = assemble(normals, scene.camera, mask=scene.mask, method=method)
+    running = started(problem)
+    rough = 0.001 * np.random.default_rng(0).normal(size=problem.graph.size)
+    running.linearise(OrderedHuber(), rough)
+    for depth in range(1, 4):
+        matrix = coarse_matrix(running, depth)
+        np.testing.assert_allclose(matrix, matrix.T, atol=1e-5 * np.abs(matrix).max())
 
 
 @pytest.mark.parametrize("name", ["overlapping_spheres", "still_life"])

@@ -51,7 +51,11 @@ def bumpy_normals(camera, shape=SHAPE, seed=0):
 
 
 @pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
-@pytest.mark.parametrize("method", [RayPlane(), BiNI()], ids=["RayPlane", "BiNI"])
+@pytest.mark.parametrize(
+    "method",
+    [RayPlane(), BiNI(), RayPlane(connectivity=8)],
+    ids=["RayPlane", "BiNI", "eight neighbours"],
+)
 def test_equations_and_components_are_those_of_the_cpu(camera, method):
     normals = bumpy_normals(camera)
     mask = np.random.default_rng(1).random(SHAPE) < 0.8
@@ -61,7 +65,7 @@ def test_equations_and_components_are_those_of_the_cpu(camera, method):
     resident = integrator(camera, method=method)
     surface = resident(normals, mask=mask)
     graph, work = problem.graph, workspace(resident)
-    for d in range(4):
+    for d in range(len(graph.steps)):
         for name, expected in (
             ("offset", problem.equations.offset[d]),
             ("gamma", problem.equations.gamma[d]),
@@ -84,6 +88,33 @@ def test_surfaces_are_those_of_the_cpu(camera):
     np.testing.assert_allclose(surface.depth, cpu.depth, rtol=1e-5, atol=1e-6)
     assert surface.depth_kind == cpu.depth_kind
     assert (surface.components, surface.status.notes) == (cpu.components.count, cpu.status.notes)
+
+
+@pytest.mark.parametrize("method", [RayPlane(), Ordered()], ids=["RayPlane", "Ordered"])
+def test_confidence_scales_the_equations_as_on_the_cpu(method):
+    camera = CAMERAS["fisheye"]
+    normals = bumpy_normals(camera)
+    normals[:, :15] = np.nan  # a part of the image is computed
+    confidence = np.random.default_rng(3).random(SHAPE)
+    confidence[5, 20] = np.nan
+    resident = integrator(camera, method)
+    plain = resident(normals).depth
+    resident(normals, confidence=confidence)
+    cpu = assemble(normals, camera, confidence=confidence, method=method)
+    graph, work = cpu.graph, workspace(resident)
+    left, size = int(work.grid["source_x"][0]), (work.height, work.width)
+    for row, d in enumerate(cpu.equations.directions):
+        names = {"gamma": d, "gamma_weight": d} if isinstance(method, RayPlane) else {"sigma": row}
+        for name, number in names.items():
+            image = np.zeros(SHAPE)
+            found = np.asarray(work.machine.get(work.arrays[f"{name}{number}"])).reshape(size)
+            image[: work.height, left : left + work.width] = found
+            expected = np.where(graph.exists[d], getattr(cpu.equations, name)[row], 0.0)
+            found = np.where(graph.exists[d], graph.gather(image), 0.0)
+            np.testing.assert_allclose(found, expected, rtol=1e-4)
+    np.testing.assert_array_equal(resident(normals).depth, plain)
+    with pytest.raises(InputError, match="the confidence has values from 0 to 3"):
+        resident(normals, confidence=np.linspace(0, 3, normals[..., 0].size).reshape(SHAPE))
 
 
 def test_a_start_fixes_the_scale_and_is_kept_where_it_is_right():
@@ -141,7 +172,7 @@ def test_what_does_not_fit_is_refused():
     start[2, 3] = 0
     with pytest.raises(InputError, match="start has no depth at 1 of"):
         integrator(camera)(bumpy_normals(camera), start=start)
-    for method in (RayPlane(connectivity=8), RayPlane(midpoint=0.3), BiNI(form="printed")):
+    for method in (RayPlane(connectivity="diagonal"), RayPlane(midpoint=0.3), BiNI(form="printed")):
         with pytest.raises(InputError, match=f"the method {type(method).__name__}"):
             integrator(camera, method=method)
 

@@ -38,6 +38,22 @@ def image_of(running, name: str) -> np.ndarray:
     return np.array(running._engine.machine.get(work.arrays[name])).reshape(work.height, work.width)
 
 
+def coarse_matrix(running, depth: int) -> np.ndarray:
+    """Off-diagonal entries of a coarse level, (n, n)."""
+    running._engine.queue.finish()
+    work = running._work
+    array = {
+        name: np.asarray(running._engine.machine.get(work.arrays[f"{name} {depth}"]))
+        for name in ("count", "length", "column", "value")
+    }
+    count, room = int(array["count"][0]), work.sizes[depth - 1].room
+    matrix = np.zeros((count, count))
+    for i in range(count):
+        row = np.arange(array["length"][i]) * room + i
+        matrix[i, array["column"][row] & 0x3FFFFFFF] = array["value"][row]
+    return matrix
+
+
 def random_equations(rng, shape, *, form="central", density=0.8, **graph_settings):
     graph = pixel_graph(random_mask(rng, *shape, density=density), **graph_settings)
     rays = random_rays(rng, *shape)

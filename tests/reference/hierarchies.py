@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rayrelief.backends.cuda.computation import GridComputation
-from rayrelief.backends.cuda.layout import INTERPOLATED
+from rayrelief.backends.cuda.levels import INTERPOLATED
 from rayrelief.graph import STEPS
 
 INDEX = 0x3FFFFFFF

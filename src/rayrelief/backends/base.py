@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -83,6 +84,21 @@ class Computation(Protocol):
 
     def finish(self, law: Law, x: Vector) -> Final:
         """Release everything else, and return x with what the law decides about it."""
+        ...
+
+
+@runtime_checkable
+class MovesParts(Computation, Protocol):
+    """A computation that moves the parts of a surface where it is, for the method Ordered."""
+
+    def move_parts(
+        self, x: Vector, level: tuple[float, float], constants: Mapping[str, float], sweeps: int
+    ) -> tuple[Vector, int]:
+        """Move parts of x whose edges have residuals and half-widths up to a level.
+
+        The constants are those of the evidence (methods/ordered). Returns the new surface, and how
+        many moves there were.
+        """
         ...
 
 

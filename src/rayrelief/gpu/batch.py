@@ -33,7 +33,8 @@ class BatchIntegrator:
     height, width
         Size of each map.
     method
-        As for ``Integrator``. The iterations of all maps end together.
+        As for ``Integrator``. The iterations of all maps end together, and ``Ordered`` takes the
+        noise of all for that of each.
     """
 
     def __init__(
@@ -148,8 +149,8 @@ def integrate_batch(
     mask, start
         (M, H, W): True inside; depths to begin with.
     method
-        ``RayPlane()`` by default; ``BiNI()`` or ``Smooth()``; not ``Ordered()``, the default of
-        ``integrate``, as for ``gpu.Integrator``. The iterations of all maps end together.
+        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()`` or ``Ordered()``. The iterations of all
+        maps end together.
 
     For maps that keep coming, a ``gpu.BatchIntegrator`` keeps its memory between them.
     """

@@ -15,7 +15,15 @@ from rayrelief.components import free_note
 from rayrelief.conventions import DepthKind
 from rayrelief.errors import Status
 from rayrelief.gpu.resident import Recipe, Resident
-from rayrelief.gpu.source import Source, in_kind, normals_on, on_machine, rays_of, view_of
+from rayrelief.gpu.source import (
+    Source,
+    confidence_on,
+    in_kind,
+    normals_on,
+    on_machine,
+    rays_of,
+    view_of,
+)
 from rayrelief.methods.base import Iteration
 
 
@@ -54,10 +62,10 @@ class Integrator:
     height, width
         Size of the maps.
     method
-        ``RayPlane()`` by default; ``BiNI()`` or ``Smooth()``. Four neighbours and the paper's
-        equations; normals that face away are used as they are, and not averaged. For other
-        settings, for that, and for ``Ordered()``, the default of ``integrate``, whose equations
-        and parts are for the CPU, use ``integrate(..., device="cuda")``.
+        ``RayPlane()`` by default; ``BiNI()``, ``Smooth()`` or ``Ordered()``. The paper's equations,
+        with four or eight neighbours; normals that face away are used as they are, and not
+        averaged. For other settings, and for the segments of ``Ordered``, use
+        ``integrate(..., device="cuda")``.
     """
 
     def __init__(
@@ -81,7 +89,9 @@ class Integrator:
         source = Source(machine, (height, width), view.kind, settings, rays)
         self._resident = Resident(source, method)
 
-    def __call__(self, normals: Any, *, mask: Any = None, start: Any = None) -> Surface:
+    def __call__(
+        self, normals: Any, *, mask: Any = None, start: Any = None, confidence: Any = None
+    ) -> Surface:
         """Integrate one map.
 
         Parameters
@@ -94,6 +104,8 @@ class Integrator:
             (H, W), True inside; None uses every pixel that has a normal.
         start
             (H, W) depth to begin with, such as that of the last frame; also fixes the scale.
+        confidence
+            (H, W) how far each normal is to be trusted, from 0 to 1.
         """
         source = self._resident.source
         source.machine.wait()
@@ -101,7 +113,8 @@ class Integrator:
         given = normals_on(xp, normals, shape)
         inside = None if mask is None else on_machine(xp, mask, np.bool_, shape, "the mask")
         begun = None if start is None else on_machine(xp, start, np.float64, shape, "start")
-        run = self._resident.run(given, inside, begun)
+        trusted = None if confidence is None else confidence_on(xp, confidence, shape)
+        run = self._resident.run(given, inside, begun, trusted)
         free = free_note(run.parts.count, source.settings["logarithmic"])
         notes = *run.report.notes(), *run.solution.notes, *free
         return Surface(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,9 @@ from rayrelief.checks import require
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.gpu.constants import Parts
 from rayrelief.gpu.source import ROUND, Box, Source, box_of, fits
+from rayrelief.graph import STEPS
 from rayrelief.methods.base import Solution
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
 from rayrelief.preprocess import (
     ERROR_FRACTION,
@@ -32,7 +35,7 @@ from rayrelief.preprocess import (
 )
 
 Pixels = npt.NDArray[np.int64]
-Recipe = RayPlane | BiNI | Smooth
+Recipe = RayPlane | BiNI | Smooth | Ordered
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +52,31 @@ class Resident:
     """Normals to depth, on the machine of a source."""
 
     def __init__(self, source: Source, method: Recipe | None) -> None:
-        self.source = source
         self.method: Recipe = RayPlane() if method is None else method
         _check_method(self.method)
         source.settings["first_order"] = isinstance(self.method, BiNI)
+        if isinstance(self.method, Ordered):
+            noise = self.method.noise
+            source.settings["noise"] = -1.0 if noise is None else math.radians(noise)
+        directions = len(STEPS[self.method.connectivity])
+        intervals = isinstance(self.method, Ordered)
+        self.source = replace(source, directions=directions, intervals=intervals)
         self.engine: Engine | None = None
+        self._trusts = False
 
-    def run(self, normals: Array, mask: Array | None, start: Array | None) -> Run:
+    def run(
+        self,
+        normals: Array,
+        mask: Array | None,
+        start: Array | None,
+        confidence: Array | None = None,
+    ) -> Run:
         """Integrate a map (H, W, 3) that is on the machine."""
+        if self._trusts != (confidence is not None):
+            self.engine, self._trusts = None, confidence is not None
         engine = self._engine_for(box_of(self.source.machine, normals, mask))
         with engine.queue.arrays():
-            return self._integrated(engine, normals, mask, start)
+            return self._integrated(engine, normals, mask, start, confidence)
 
     def first_pixels(self, parts: Parts) -> tuple[Pixels, Pixels]:
         """Row and column (C,) of the first pixel of each component of the last map."""
@@ -79,21 +96,32 @@ class Resident:
             )
             if source.settings["wraps"]:
                 width = source.shape[1]
-            self.engine = engine = source.engine(height, width)
+            self.engine = engine = source.engine(height, width, trusts=self._trusts)
         grid = engine.work.grid
         grid["source_y"] = min(box.top, source.shape[0] - engine.work.height)
         grid["source_x"] = min(box.left, source.shape[1] - engine.work.width)
         return engine
 
     def _integrated(
-        self, engine: Engine, normals: Array, mask: Array | None, start: Array | None
+        self,
+        engine: Engine,
+        normals: Array,
+        mask: Array | None,
+        start: Array | None,
+        confidence: Array | None,
     ) -> Run:
         xp, work = engine.machine.arrays, engine.work
         work.point("normals", normals.ravel())
         work.grid["mask"] = 0
         if mask is not None:
             work.point("mask", mask.ravel().view(np.uint8))
-        engine.schedule.formulate()
+        if self.source.intervals:
+            engine.schedule.formulate_intervals()
+        else:
+            engine.schedule.formulate()
+        if confidence is not None:
+            work.point("confidence", confidence.ravel())
+            engine.schedule.trust(intervals=self.source.intervals)
         engine.queue.mark()
         found = engine.scalars()
         around = 0 if mask is not None else normals.size // 3 - work.pixels
@@ -111,7 +139,7 @@ class Resident:
         depth = work.point("depth", xp.full(normals.shape[:2], xp.nan))
         engine.queue.launch("depth_of", engine.schedule.spread, 256)
         engine.queue.finish()
-        for name in ("normals", "mask", "depth"):
+        for name in ("normals", "mask", "confidence", "depth"):
             work.arrays.pop(name, None)  # they belong to the caller
         return Run(depth, solution, parts, report)
 
@@ -124,7 +152,8 @@ class Resident:
         assembled = _Assembled(parts.count < parts.nodes, None if is_flat else parts)
         free = np.zeros(parts.count, dtype=np.bool_)
         running = GridComputation(engine, solver, parts.nodes, free, is_flat, finish)
-        return self.method.solve(assembled, _Running(running))  # type: ignore[arg-type]
+        solve = self.method.surface if isinstance(self.method, Ordered) else self.method.solve
+        return solve(assembled, _Running(running))  # type: ignore[arg-type]
 
 
 def _begin(engine: Engine, parts: Parts, start: Array | None) -> Array:
@@ -160,6 +189,8 @@ class _Assembled:
 
     has_equations: bool
     start: object
+    equations: None = None
+    anchors: None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,9 +207,11 @@ class _Running:
 
 def _check_method(method: Recipe) -> None:
     """Raise InputError for settings whose equations are set up on the CPU alone."""
-    plain = isinstance(method, RayPlane | BiNI | Smooth) and method.connectivity == 4
+    plain = isinstance(method, RayPlane | BiNI | Smooth | Ordered) and method.connectivity in (4, 8)
     plain = plain and method.preprocessing in (Preprocessing(), Preprocessing("keep"))
-    if isinstance(method, BiNI):
+    if isinstance(method, Ordered):
+        pass
+    elif isinstance(method, BiNI):
         plain = plain and method.form == "rays"
     elif plain:
         ours = method.midpoint, method.outlier_threshold, method.cost_factor, method.weight_gamma
@@ -186,7 +219,8 @@ def _check_method(method: Recipe) -> None:
     require(
         plain,
         f"the method {method} was asked for",
-        "RayPlane, BiNI or Smooth with the paper's equations, four neighbours and plain normals",
+        "RayPlane, BiNI or Smooth with the paper's equations, or Ordered, with four or eight "
+        "neighbours and plain normals",
         "Leave its other settings out, or use integrate(..., device='cuda')",
     )
 

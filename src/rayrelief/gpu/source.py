@@ -22,30 +22,46 @@ WASTE = 1.5  # of the pixels that a box needs: a larger workspace is replaced
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What images come from: their size and rays, and the machine that they are on."""
+    """What images come from: their size and rays, and the machine that they are on.
+
+    What a method needs of them: how many directions, and whether its equations have intervals.
+    """
 
     machine: Machine
     shape: tuple[int, int]
     kind: DepthKind
     settings: dict[str, Any]
     rays: Array | None
+    directions: int = 4
+    intervals: bool = False
 
     def __post_init__(self) -> None:
         if self.rays is not None:
             object.__setattr__(self, "rays", self.machine.put(self.rays.ravel()))
 
-    def engine(self, height: int, width: int) -> Engine:
-        """Make room for a part of the image, and compile what it needs."""
-        work = Workspace(self.machine, height, width)
+    def engine(self, height: int, width: int, *, trusts: bool) -> Engine:
+        """Make room for a part of the image, and compile what it needs.
+
+        ``trusts`` says whether each normal has a confidence.
+        """
+        work = Workspace(self.machine, height, width, self.directions)
         for name, value in self.settings.items():
             work.grid[name] = value
         work.grid["source_width"] = self.shape[1]
         if self.rays is not None:
             work.point("rays", self.rays)
-        for d in range(4):
+        step = 2 if self.intervals else 1  # one equation with an interval serves both directions
+        for d in range(0, self.directions, step):
             work.place(f"offset{d}", work.pixels, np.float32)
             work.place(f"gamma{d}", work.pixels, np.float32)
-        work.grid["gamma_weight"] = work.grid["gamma"]
+        for pair in range(self.directions // 2 if self.intervals else 0):
+            for name in ("half_width", "sigma", "lead"):
+                work.place(f"{name}{pair}", work.pixels, np.float32)
+        if trusts and not self.intervals:  # confidence is not for weights, which decide on jumps
+            for d in range(self.directions):
+                work.place(f"gamma_weight{d}", work.pixels, np.float32)
+        else:
+            work.grid["gamma_weight"] = work.grid["gamma"]
         work.place("component", work.pixels, np.int32)
         work.place("bins", 2 * 256, np.int32)
         work.place("median", 2, np.float64)
@@ -104,6 +120,19 @@ def normals_on(xp: Any, normals: Any, shape: tuple[int, int]) -> Array:
         "Decode image values first: rayrelief.read_scene does it",
     )
     return on_machine(xp, found, np.float32, (*shape, 3), "normals")
+
+
+def confidence_on(xp: Any, confidence: Any, shape: tuple[int, int]) -> Array:
+    """Confidence (H, W) from 0 to 1 in the memory of the GPU, 0 where it is NaN; or InputError."""
+    found = xp.nan_to_num(on_machine(xp, confidence, np.float32, shape, "the confidence"))
+    low, high = float(found.min()), float(found.max())
+    require(
+        low >= 0 and high <= 1,
+        f"the confidence has values from {low:g} to {high:g}",
+        "from 0 for none to 1 for full",
+        "Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
+    )
+    return found
 
 
 def _taken(xp: Any, array: Any) -> Array:

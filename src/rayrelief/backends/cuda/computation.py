@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from rayrelief.backends.base import Final
 from rayrelief.backends.cuda.engine import Engine
 from rayrelief.backends.cuda.equations import NodeImages
 from rayrelief.backends.cuda.laws import KernelLaw, kernel_law
-from rayrelief.backends.cuda.layout import Struct
+from rayrelief.backends.cuda.layout import PIXELS_PER_PART, Struct
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
 from rayrelief.conventions import BoolArray, FloatArray
@@ -29,6 +29,9 @@ from rayrelief.solvers.multigrid import Multigrid
 REFINED = 1e-5
 ROUNDING = 1e-6
 FIRST_CYCLES, MORE_CYCLES = 10, 2
+# A set-up costs as much as six cycles. Weights of intervals settle: while a law stays the same, and
+# a solve took no more cycles than this, the hierarchy of the last one is good enough.
+FEW_CYCLES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ class GridComputation:
         self._places: list[weakref.ref[Kept] | None] = []
         self._counts = deque([FIRST_CYCLES], maxlen=2)  # of the last solves: as many are tried
         self._law: KernelLaw | None = None
-        self._residual = math.inf
+        self._residual, self._steps = math.inf, 0
 
     def start(self) -> Surface:
         """First iterate."""
@@ -114,10 +117,11 @@ class GridComputation:
     def linearise(self, law: Law, x: Surface, *, last: bool = False) -> float:
         """Set up operator, residual and hierarchy of the law at x; returns the energy."""
         self._be_at(x)
-        self._law = self._turned_to(kernel_law(law, is_flat=self._is_flat))
+        before, self._law = self._law, self._turned_to(kernel_law(law, is_flat=self._is_flat))
+        settles = self._law.needs_intervals and self._law == before
         self._queue.replay(self._law, partial(self._schedule.weigh, self._law.kernel))
         self._queue.mark()
-        if not last:
+        if not last and not (settles and self._steps <= FEW_CYCLES):
             self._queue.replay("set up", self._schedule.set_up)
         found = self._engine.scalars()
         self._residual = _relative_residual(found)
@@ -147,6 +151,7 @@ class GridComputation:
             found = self._run(rtol, self._solver.max_steps)
             steps, converged = int(found["cycles"]), bool(found["done"])
         self._current, self._is_flat = Iterate(weakref.ref(self)), False
+        self._steps = steps
         return LinearSolution(self._current, steps, converged)  # type: ignore[arg-type]
 
     def _refine(self, rtol: float, law: KernelLaw) -> tuple[int, bool]:
@@ -181,6 +186,7 @@ class GridComputation:
         self._counts.append(int(found["cycles"]) + 1)  # the last one finds that it is not needed
         segments = int(self._work.grid["segments"][0])
         schedule.step(len(self.anchored), segments, is_corrected=bool(found["done"]))
+        queue.mark()  # how far it has moved is asked after the whole step
         return found
 
     def _cycles(self, count: int, done: int, rtol: float) -> None:
@@ -243,6 +249,27 @@ class GridComputation:
         keep = partial(self._schedule.keep, place, before=before)
         self._queue.ask(("keep", place, before), keep)
         return kept
+
+    def move_parts(
+        self, x: Surface, level: tuple[float, float], constants: Mapping[str, float], sweeps: int
+    ) -> tuple[Surface, int]:
+        """Move the parts of x to their most likely places."""
+        if constants["smallest"] < PIXELS_PER_PART:
+            raise LookupError(f"there is room for parts of {PIXELS_PER_PART} pixels and more")
+        self._be_at(x)
+        grid = self._work.grid
+        grid["deviations"], grid["widest"] = level
+        for name, value in constants.items():
+            grid["evidence"][name] = value
+        key = "parts", level, tuple(constants.items()), sweeps
+        self._queue.wait_for_questions()
+        self._queue.replay(key, partial(self._schedule.move_parts, sweeps))
+        self._queue.mark()
+        moves = int(self._engine.scalars()["moves"])
+        if moves:
+            self._current = Iterate(weakref.ref(self))
+            self._previous, self._before, self._is_flat = None, None, False
+        return self._current, moves
 
     def surface(self, x: Surface) -> Array:
         """Values of x at all pixels (H * W,), on the machine."""

@@ -89,7 +89,8 @@ class Device:
 
 @cache
 def _module(defined: tuple[tuple[str, int], ...]) -> Any:
-    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in defined))
+    # Single precision is for corrections and weights, which the GPU's own functions serve as well.
+    options = ("-std=c++17", "--use_fast_math", *(f"-D{name}={value}" for name, value in defined))
     return cupy().RawModule(code=source(), options=options, backend="nvrtc")
 
 

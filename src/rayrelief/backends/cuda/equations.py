@@ -66,6 +66,8 @@ def put_equations(work: Workspace, equations: EdgeEquations) -> None:
     step = 1
     if isinstance(equations, IntervalEquations):
         step = 2  # of even directions alone: these equations serve both
+        inside = graph.scatter(graph.pixels, fill=-1)  # what joins them is found for parts alone
+        work.point("component", work.machine.put(inside.ravel()))
         halves = {name: getattr(equations, name) for name in ("half_width", "sigma", "lead")}
     elif equations.gamma_weight is not equations.gamma:
         terms["gamma_weight"] = equations.gamma_weight

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.backends.cuda.levels import LEVELS, LevelSize, first_with, level_sizes
 from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.checks import require
 from rayrelief.memory import in_words
 
-LEVELS = 12
-INTERPOLATED = 6
 DENSE = 96
 SLOTS = 17  # of partial sums
-TILE = 3  # pixels, or tiles, along a side of an aggregate
 
 # One block does all of a level with at most so many tiles: a pass of the cycle, or the set-up.
 TAIL_TILES = 900
 SMALL_SET_UP_TILES = 64
+PIXELS_PER_PART = 4  # of parts that are moved, at least
 
 Struct = npt.NDArray[np.void]
 
@@ -39,11 +37,11 @@ def _numbers(kind: str, names: str) -> list[tuple[Any, ...]]:
 
 SCALARS = np.dtype(
     [
-        *_numbers("f8", "energy rr bb flux limit measured*4"),
+        *_numbers("f8", "energy rr bb flux limit measured*4 noise"),
         ("prefix", "u8", 2),
-        ("rank", "i4", 2),
-        *_numbers("i4", "done cycles last irregular nodes components"),
-        *_numbers("i4", f"facing_away without_normal without_ray without_start edges*{LEVELS}"),
+        *_numbers("i4", "rank*2 turn*2 done cycles last irregular nodes components"),
+        *_numbers("i4", "facing_away without_normal without_ray without_start"),
+        *_numbers("i4", f"counted listed moves edges*{LEVELS}"),
     ],
     align=True,
 )
@@ -56,100 +54,51 @@ LEVEL = np.dtype(
     ],
     align=True,
 )
+EVIDENCE = np.dtype(
+    [
+        *_numbers("f4", "stray even steepness ridge least most sure ordered both_recede largest"),
+        *_numbers("f4", "smaller all_sizes near gain bent"),
+        *_numbers("i4", "smallest candidates pad"),
+    ],
+    align=True,
+)
 GRID = np.dtype(
     [
         *_pointers("offset*8 gamma*8 gamma_weight*8 half_width*4 sigma*4 lead*4"),
         *_pointers("anchor anchor_value x d r*2 p*2 q z residual c*4 kept*3"),
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
-        *_pointers("component_start segment_sum component_mean normals mask rays start shift"),
-        *_pointers("component part bins depth median"),
-        ("pinhole", "f8", 4),
+        *_pointers("component_start segment_sum component_mean normals mask confidence"),
+        *_pointers("rays start shift"),
+        *_pointers("component part bins curl loop_leverage average*3 closing part_of part_size"),
+        *_pointers("border_count border_start turns moved border listed part_shift depth median"),
+        *_numbers("f8", "pinhole*4 noise"),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
         *_numbers("i4", "stride parts direction_parts tiles spread segments jumps redescends"),
-        *_numbers("i4", "source_width source_x source_y"),
-        *_numbers("f4", "k slope threshold corner narrow cheapest ridge sure"),
+        *_numbers("i4", "source_width source_x source_y border_room"),
+        *_numbers("f4", "deviations widest k slope threshold corner narrow cheapest ridge sure"),
         *_numbers("f4", "strength damping first turn*2 step*2"),
+        ("evidence", EVIDENCE),
         ("level", LEVEL, LEVELS),
     ],
     align=True,
 )
 
 
-@dataclass(frozen=True)
-class LevelSize:
-    """Tiles of a level, and the room for its nodes, the entries of their rows, and their origins.
-
-    Measured: the first level has 1.1 nodes per tile on maps, and each one more than that above it,
-    up to three; what has no room is left out of the hierarchy, which then needs more cycles.
-    """
-
-    rows: int
-    columns: int
-    depth: int
-
-    @property
-    def tiles(self) -> int:
-        """Number of tiles."""
-        return self.rows * self.columns
-
-    @property
-    def room(self) -> int:
-        """Nodes."""
-        tiles = self.tiles
-        few, each = _NODES_PER_TILE.get(self.depth, (0, 6.0))
-        each = max(each, 6.0 if tiles <= few else 3.0 if tiles <= 5 * few else 0.0)
-        return -(-int(max(each * tiles, 512)) // 32) * 32
-
-    @property
-    def width(self) -> int:
-        """Entries of a row."""
-        return {1: 24, 2: 32}.get(self.depth, 96)
-
-    @property
-    def from_width(self) -> int:
-        """Nodes of the level above that a node restricts from; pixels have labels instead."""
-        return {1: 0, 2: 48, 3: 96}.get(self.depth, 256)
-
-    def arrays(self) -> dict[str, tuple[int, Any]]:
-        """Length and type of each array."""
-        nodes: dict[str, tuple[int, Any]] = dict.fromkeys(_NODE_FLOATS, (self.room, np.float32))
-        nodes |= dict.fromkeys(_NODE_INTEGERS, (self.room, np.int32))
-        entries, origins = self.room * self.width, self.room * self.from_width
-        return nodes | {
-            "count": (1, np.int32),
-            "tile_start": (self.tiles + 1, np.int32),
-            "tile_count": (self.tiles, np.int32),
-            "block_start": (self.tiles // 1024 + 2, np.int32),
-            "column": (entries, np.uint32),
-            "value": (entries, np.float32),
-            "to": (self.room * INTERPOLATED, np.int32),
-            "share": (self.room * INTERPOLATED, np.float32),
-            "from": (origins, np.int32),
-            "from_share": (origins, np.float32),
-        }
-
-
-# Room for these on a level, and for more where there are few tiles: there masks are anything.
-_NODES_PER_TILE = {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)}
-_NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
-_NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
+# What uses the memory of the solver, in words of 32 bits per pixel, between solves.
+OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2")
+OF_PARTS: dict[str, tuple[Any, float]] = {
+    "part_of": (np.int32, 1),
+    "part_size": (np.int32, 1),
+    "border": (np.uint32, 2),
+    "closing": (np.float32, 2),
+    "listed": (np.uint64, 2 / PIXELS_PER_PART),
+    "part_shift": (np.float64, 2 / PIXELS_PER_PART),
+    "border_count": (np.int32, 1 / PIXELS_PER_PART),
+    "border_start": (np.int32, 1 / PIXELS_PER_PART),
+    "turns": (np.int32, 1 / PIXELS_PER_PART),
+    "moved": (np.int32, 1 / PIXELS_PER_PART),
+}
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
-
-
-def level_sizes(height: int, width: int) -> list[LevelSize]:
-    """Levels below the pixels: tiles of tiles, until one is left, and two more of that one."""
-    sizes: list[LevelSize] = []
-    whole = 0
-    while whole < 3 and len(sizes) < LEVELS - 1:
-        height, width = -(-height // TILE), -(-width // TILE)
-        sizes.append(LevelSize(height, width, len(sizes) + 1))
-        whole += height * width == 1
-    return sizes
-
-
-def first_with(sizes: list[LevelSize], tiles: int) -> int:
-    """Depth of the first level with at most so many tiles."""
-    return next(size.depth for size in sizes if size.tiles <= tiles)
 
 
 @dataclass(eq=False)
@@ -175,15 +124,16 @@ class Workspace:
             "Crop it to what matters, halve its resolution, or use the CPU",
         )
         self.grid = np.zeros(1, GRID)
-        self.sizes = level_sizes(self.height, self.width)
+        self.sizes = level_sizes(self.height, self.width, self.directions)
         self.grid["height"], self.grid["width"] = self.height, self.width
         self.grid["levels"] = len(self.sizes) + 1
         self.grid["tail"] = first_with(self.sizes, TAIL_TILES)
         self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES)
         pixels = self.pixels
         self.place("x", pixels, np.float64)
-        for name in (*_PIXEL_FLOATS, *(f"c{pair}" for pair in range(self.directions // 2))):
-            self.place(name, pixels, np.float32)
+        self._share_solver_memory()
+        for pair in range(self.directions // 2):
+            self.place(f"c{pair}", pixels, np.float32)
         self.place("shares", pixels, np.uint32 if self.directions == 4 else np.uint64)
         self.place("label", pixels, np.uint8)
         self.place("irregular", self.sizes[0].tiles, np.int32)
@@ -197,6 +147,21 @@ class Workspace:
                 array = self.machine.zeros(length, kind)
                 self.arrays[f"{name} {size.depth}"] = array
                 level[name] = self.machine.address(array)
+
+    def _share_solver_memory(self) -> None:
+        """Make room for the solver, which loops and parts of the surface use between solves."""
+        stride = -(-self.pixels // 64) * 64
+        room = self.machine.zeros(len(_PIXEL_FLOATS) * stride, np.float32)
+        for number, name in enumerate(_PIXEL_FLOATS):
+            self.point(name, room[number * stride : number * stride + self.pixels])
+        for number, name in enumerate(OF_LOOPS):
+            self.point(name, room[number * stride : (number + 1) * stride])
+        start = 0
+        for name, (kind, share) in OF_PARTS.items():
+            end = start + int(share * stride)
+            self.point(name, room[start:end].view(kind))
+            start = end
+        self.grid["border_room"] = self.arrays["border"].size
 
     @property
     def pixels(self) -> int:
@@ -232,14 +197,7 @@ class Workspace:
 def memory_of(height: int, width: int, directions: int = 4) -> int:
     """Bytes that a workspace takes, with the equations and the surfaces that it compares."""
     surface, label, kept, components, depth = 8, 1, 3 * 4, 4, 8
-    edges = (2 * 4 + 4 // 2 + 1) * directions  # equations, conductances, shares
+    edges = (10 + 4 // 2 + 1) * directions  # equations with intervals, conductances, shares
     pixel = surface + label + kept + components + depth + edges + 4 * len(_PIXEL_FLOATS)
-    return height * width * pixel + sum(map(_level_memory, level_sizes(height, width)))
-
-
-def _level_memory(size: LevelSize) -> int:
-    return _bytes(size.arrays().values())
-
-
-def _bytes(arrays: Iterable[tuple[int, Any]]) -> int:
-    return sum(length * np.dtype(kind).itemsize for length, kind in arrays)
+    levels = level_sizes(height, width, directions)
+    return height * width * pixel + sum(level.memory for level in levels)

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from rayrelief.formulation import confidence, intervals, loops
+
 Array = Any
 """An array in the memory of a machine."""
 
@@ -27,13 +29,31 @@ FILES = (
     "level_cycle.cu",
     "measure.cu",
     "median.cu",
+    "intervals.cu",
+    "evidence.cu",
+    "parts.cu",
+    "moves.cu",
 )
+# Constants of formulation/ that kernels share.
+SHARED = {
+    "STEEPEST": intervals.STEEPEST,
+    "EXACT": intervals.EXACT,
+    "SPREAD": intervals.SPREAD,
+    "ALLOWED": intervals.ALLOWED,
+    "AGREE": intervals.AGREE,
+    "LEFT_OVER": intervals.LEFT,
+    "NOISELESS": intervals.NOISELESS,
+    "GAUSSIAN_MEDIAN": loops.GAUSSIAN_MEDIAN,
+    "AGREEING": loops.AGREEING,
+    "LEAST_CONFIDENCE": confidence.LEAST,
+}
 
 
 @cache
 def source() -> str:
     """All kernels as one text."""
-    return "\n".join((KERNELS / name).read_text(encoding="utf-8") for name in FILES)
+    shared = [f"#define {name} {value!r}" for name, value in SHARED.items()]
+    return "\n".join(shared + [(KERNELS / name).read_text(encoding="utf-8") for name in FILES])
 
 
 def definitions(

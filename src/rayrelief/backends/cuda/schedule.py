@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rayrelief.backends.cuda.layout import LevelSize, Workspace
+from rayrelief.backends.cuda.layout import Workspace
+from rayrelief.backends.cuda.levels import LevelSize
 from rayrelief.backends.cuda.machine import Queue
 
 WEIGHED = 32, 64  # pixels of a block of the kernel ``weigh``, times directions
@@ -78,6 +79,11 @@ class Schedule:
         return min(-(-self.pixels // 256), MOST_BLOCKS)
 
     @property
+    def few(self) -> int:
+        """Blocks of kernels that have a block, or a thread, for each part of the surface."""
+        return min(self.spread, MOST_BLOCKS // 8)
+
+    @property
     def collects(self) -> bool:
         """Whether partial sums are added up by a kernel of their own."""
         return self.tiles > MOST_PARTS
@@ -87,9 +93,42 @@ class Schedule:
         launch = self.queue.launch
         launch("formulate", self.spread, 256)
         launch("formulate_totals", 1, 256, self.spread)
-        launch("join_pixels", self.spread, 256)
-        launch("label_pixels", self.spread, 256)
-        launch("count_total", 1, 256, self.spread, 0)
+        self._label()
+
+    def formulate_intervals(self) -> None:
+        """Normals to equations with intervals, and components."""
+        launch = self.queue.launch
+        launch("formulate_intervals", self.spread, 256)
+        launch("formulate_totals", 1, 256, self.spread)
+        launch("go_around", self.spread, 256)
+        self._median("noise_count", 0)
+        launch("set_noise", 1, 32)
+        launch("average_normals", self.spread, 256)
+        launch("finish_intervals", self.spread, 256)
+        self._label()
+
+    def trust(self, *, intervals: bool) -> None:
+        """Scale equations by the confidence in their normals."""
+        self.queue.launch("trust", self.spread, 256, int(intervals))
+
+    def _label(self) -> None:
+        self.queue.launch("join_pixels", self.spread, 256)
+        self.queue.launch("label_pixels", self.spread, 256)
+        self.queue.launch("count_total", 1, 256, self.spread, 0)
+
+    def move_parts(self, sweeps: int) -> None:
+        """Find the parts of the surface, and move them to their most likely places."""
+        launch = self.queue.launch
+        for kernel in ("begin", "join", "label", "list"):
+            launch(f"parts_{kernel}", self.spread, 256)
+        launch("parts_rank", self.few, 256)
+        launch("borders_count", self.spread, 256)
+        launch("borders_start", 1, 1024)
+        launch("borders_fill", self.spread, 256)
+        launch("borders_sort", self.few, 256)
+        for sweep in range(sweeps):
+            launch("parts_move", self.few, 256, sweep)
+        launch("parts_shift", self.spread, 256)
 
     def start(self) -> None:
         """Depth to start from, or none, to surface; counts what cannot be used."""
@@ -98,9 +137,12 @@ class Schedule:
 
     def median(self, place: int) -> None:
         """Median of the surface, into a place."""
+        self._median("median_count", place)
+
+    def _median(self, kernel: str, place: int) -> None:
         self.queue.launch("median_begin", 1, 256)
         for byte in range(8):
-            self.queue.launch("median_count", self.spread, 256, byte)
+            self.queue.launch(kernel, self.spread, 256, byte)
             self.queue.launch("median_pick", 1, 512, byte, place)
 
     def weigh(self, kernel: str = "weigh") -> None:

@@ -21,6 +21,21 @@ BOTH_RECEDE = 1.3  # recession of the slower side that makes the order doubtful 
 LARGEST = 200.0  # pixels: jumps of all sizes up to here,
 SMALLER = 0.5  # the smaller the likelier, by this power of the size
 ALL_SIZES = ((1.0 + LARGEST) ** (1.0 - SMALLER) - 1.0) / (1.0 - SMALLER)
+CONSTANTS = {
+    "stray": STRAY,
+    "even": EVEN,
+    "steepness": STEEPNESS,
+    "ridge": RIDGE,
+    "least": LEAST,
+    "most": MOST,
+    "sure": SURE,
+    "ordered": ORDERED,
+    "both_recede": BOTH_RECEDE,
+    "largest": LARGEST,
+    "smaller": SMALLER,
+    "all_sizes": ALL_SIZES,
+}
+"""For backends/cuda/kernels/evidence.cu, which has the same densities."""
 ROOT_OF_TWO_PI = math.sqrt(2.0 * math.pi)
 
 

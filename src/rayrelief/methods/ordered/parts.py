@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from rayrelief.backends.base import Computation, MovesParts, Vector
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, PixelGraph
-from rayrelief.methods.ordered.evidence import LARGEST, continuous, jumping
+from rayrelief.laws.ordered import with_intervals
+from rayrelief.methods.ordered.evidence import CONSTANTS, LARGEST, continuous, jumping
 
 SMALLEST = 8  # pixels of a part that is moved
 SWEEPS = 2
@@ -20,6 +23,15 @@ CANDIDATES = 100  # places that are tried for a part
 NEAR = 10.0  # pixels: closer places were open to the redescending stage, which knows better
 SURE = 8.0  # gain in log-likelihood that a move must bring, or a contact have
 BENT = 0.1  # pixels by which a part may be bent at its border
+
+KERNEL_CONSTANTS = CONSTANTS | {
+    "near": NEAR,
+    "gain": SURE,
+    "bent": BENT,
+    "smallest": SMALLEST,
+    "candidates": CANDIDATES,
+}
+"""What a GPU has to know to decide alike."""
 
 _Borders = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -34,6 +46,26 @@ def continuous_parts(
     joined: BoolArray = np.empty(equations.sigma.shape, dtype=np.bool_)
     _find_fitting(edges_of(equations, x), deviations, half_width, joined)
     return equations.graph.parts(joined)
+
+
+def moved(
+    computation: Computation,
+    equations: EdgeEquations | None,
+    x: Vector,
+    level: tuple[float, float],
+    held: BoolArray | None,
+) -> tuple[Vector, int]:
+    """Move the parts of a surface, found at a level, where it is computed if that is possible.
+
+    Returns the surface, and the number of moves.
+    """
+    if isinstance(computation, MovesParts):
+        return computation.move_parts(x, level, KERNEL_CONSTANTS, SWEEPS)
+    if equations is None:
+        raise LookupError("parts are moved on the CPU, which needs their equations")
+    known, values = with_intervals(equations), np.array(x)
+    moves = move_parts(known, values, continuous_parts(known, values, *level), held)
+    return (values, moves) if moves else (x, 0)
 
 
 def move_parts(

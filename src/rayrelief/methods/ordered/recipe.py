@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from rayrelief.graph import Connectivity, Int32Array, PixelGraph
 from rayrelief.laws.base import Law
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
 from rayrelief.methods.base import Callback, Iteration, Solution, Support
-from rayrelief.methods.ordered.parts import SMALLEST, continuous_parts, move_parts
+from rayrelief.methods.ordered.parts import SMALLEST, moved
 from rayrelief.methods.ordered.segments import find_jumps, find_segments
 from rayrelief.methods.reweighted import Reweighted, unfinished_notes
 from rayrelief.problem import Problem
@@ -89,7 +89,26 @@ class Ordered(Reweighted):
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
-        """Run the three stages."""
+        """Run the three stages, and say where the surface jumps and what its parts rest on."""
+        solution = self.surface(problem, backend, callback)
+        equations, anchors = with_intervals(problem.equations), problem.anchors
+        cuts = find_jumps(equations, solution.x)
+        segments, support = find_segments(equations, solution.x, *LEVELS[0])
+        if anchors is not None:
+            known = set(segments[anchors.weights > 0].tolist())
+            support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
+        return replace(
+            solution,
+            notes=(*solution.notes, *_notes(segments, support)),
+            cuts=cuts,
+            segments=segments,
+            support=support,
+        )
+
+    def surface(
+        self, problem: Problem, backend: Backend, callback: Callback | None = None
+    ) -> Solution:
+        """Run the three stages: the surface alone, without jumps and segments."""
         with backend.compute(problem, self.solver) as computation:
             run = _Run(self, problem, computation, callback)
             if not problem.has_equations:
@@ -102,21 +121,13 @@ class Ordered(Reweighted):
             run.move_parts()
             final = computation.finish(Redescending(AFTER_MOVES[-1]), run.x)
             outcome, anchored = run.outcome, computation.anchored
-            cuts = find_jumps(run.equations, final.x)
-            segments, support = find_segments(run.equations, final.x, *LEVELS[0])
-            if run.held is not None:
-                known = set(segments[run.held].tolist())
-                support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
         return Solution(
             final.x,
             outcome or Outcome.CONVERGED,
             tuple(run.history),
-            (*unfinished_notes(run.unfinished, len(run.history)), *_notes(segments, support)),
+            unfinished_notes(run.unfinished, len(run.history)),
             anchored=anchored,
-            cuts=cuts,
             weights=final.weights,
-            segments=segments,
-            support=support,
         )
 
 
@@ -130,7 +141,7 @@ class _Run:
         computation: Computation,
         callback: Callback | None,
     ) -> None:
-        self.method, self.equations = method, with_intervals(problem.equations)
+        self.method, self.equations = method, problem.equations
         self.computation, self.callback = computation, callback
         self.history: list[Iteration] = []
         self.outcome: Outcome | None = None
@@ -162,16 +173,13 @@ class _Run:
         """Move parts at all levels until none finds a better place."""
         for _ in range(self.method.rounds):
             moves = 0
-            for deviations, half_width in LEVELS:
+            for level in LEVELS:
                 if self.outcome is not None:
                     return
-                x = np.array(self.x)
-                parts = continuous_parts(self.equations, x, deviations, half_width)
-                moved = move_parts(self.equations, x, parts, self.held)
-                if moved:
-                    self.x = x
+                self.x, here = moved(self.computation, self.equations, self.x, level, self.held)
+                if here:
                     self.redescend(AFTER_MOVES)
-                moves += moved
+                moves += here
             if not moves:
                 return
 

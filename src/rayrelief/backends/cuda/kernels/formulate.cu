@@ -35,9 +35,11 @@ DEVICE Sight sight_at(const Grid& g, i64 i) {
 DEVICE bool usable(const Sight& s) { return s.has_normal && s.has_ray; }
 
 // What x[a] - x[b] is on a continuous surface, and the factor gamma; 0 where none is possible.
-DEVICE void equation(const Grid& g, const Sight& here, const Sight& there, float& offset, float& gamma) {
+DEVICE double pixels_along(int d) { return d >= BELOW_RIGHT ? sqrt(2.) : 1.; }
+DEVICE void equation(const Grid& g, const Sight& here, const Sight& there, int d, float& offset, float& gamma) {
   Vector step = minus(there.ray, here.ray);
-  double length = sqrt(dot(step, step)), focal = length > (g.logarithmic ? 1e-9 : 0.) ? 1. / length : 0.;
+  double length = sqrt(dot(step, step));
+  double focal = length > (g.logarithmic ? 1e-9 : 0.) ? pixels_along(d) / length : 0.;
   double mine = dot(here.normal, step) / here.facing, other = dot(there.normal, step) / there.facing, value;
   if (g.first_order) {
     value = mine;
@@ -53,21 +55,28 @@ DEVICE void equation(const Grid& g, const Sight& here, const Sight& there, float
   gamma = possible ? (float)(focal * here.facing) : 0.f;  // Eq. 13
 }
 
-KERNEL(formulate, 256) {
-  double counts[4] = {0, 0, 0, 0};
-  EVERYWHERE(i, pixels(g)) {
+// The equations of both directions of all edges, of which some are not possible.
+struct TwoPlanes {
+  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight& here) {
     int x = x_of(g, i), y = y_of(g, i);
-    Sight here = sight_at(g, i);
-    bool inside = usable(here);
     UNROLL for (int d = 0; d < DIRECTIONS; d++) {
       float offset = 0.f, gamma = 0.f;
-      if (inside) {
+      if (usable(here)) {
         Sight there = sight_at(g, neighbour_of(g, x, y, d));
-        if (usable(there)) equation(g, here, there, offset, gamma);
+        if (usable(there)) equation(g, here, there, d, offset, gamma);
       }
       ((float*)g.offset[d])[i] = offset;
       ((float*)g.gamma[d])[i] = gamma;
     }
+  }
+};
+
+template <class Equations> DEVICE void formulate_pixels(const Grid& g) {
+  double counts[4] = {0, 0, 0, 0};
+  EVERYWHERE(i, pixels(g)) {
+    Sight here = sight_at(g, i);
+    bool inside = usable(here);
+    Equations::write(g, i, here);
     g.component[i] = inside ? (int)i : -1;
     bool asked = !g.mask || g.mask[source_of(g, i)];
     counts[0] += inside;
@@ -76,6 +85,28 @@ KERNEL(formulate, 256) {
     counts[3] += asked && here.has_normal && !here.has_ray;
   }
   put_partial<4>(g, counts, SUM_MEASURE);
+}
+KERNEL(formulate, 256) { formulate_pixels<TwoPlanes>(g); }
+
+// Equations whose say is scaled by the confidence of both pixels: the twin of
+// formulation/confidence.py. With intervals (a) sigma has it, else gamma, but not in the weights.
+KERNEL(trust, 256) {
+  EVERYWHERE(i, pixels(g)) {
+    int x = x_of(g, i), y = y_of(g, i);
+    float own = fmaxf(g.confidence[source_of(g, i)], LEAST_CONFIDENCE);
+    UNROLL for (int d = 0; d < DIRECTIONS; d++) {
+      i64 j = neighbour_of(g, x, y, d);
+      if (j < 0 || (a && d & 1)) continue;
+      float other = fmaxf(g.confidence[source_of(g, j)], LEAST_CONFIDENCE);
+      float factor = sqrtf(2.f / (1.f / own + 1.f / other));
+      if (a) {
+        ((float*)g.sigma[d / 2])[i] /= factor;
+      } else {
+        ((float*)g.gamma_weight[d])[i] = g.gamma[d][i];
+        ((float*)g.gamma[d])[i] *= factor;
+      }
+    }
+  }
 }
 KERNEL(formulate_totals, 256) {  // of a blocks
   double total[4];
@@ -93,10 +124,20 @@ DEVICE int root_of(const int* component, int i) {
   for (int above; (above = FRESH(&component[i])) != i;) i = above;
   return i;
 }
+// The same while pixels are joined: on the way each second step is shortened. What is written is
+// above the pixel for ever, whoever else writes; but it may be older than what others wrote.
+DEVICE int shortened_root_of(int* component, int i) {
+  for (int above; (above = FRESH(&component[i])) != i;) {
+    int next = FRESH(&component[above]);
+    if (next != above) component[i] = next;
+    i = next;
+  }
+  return i;
+}
 DEVICE void join(int* component, int i, int j) {
   for (;;) {
-    i = root_of(component, i);
-    j = root_of(component, j);
+    i = shortened_root_of(component, i);
+    j = shortened_root_of(component, j);
     if (i == j) return;
     int high = i > j ? i : j, low = i > j ? j : i;
     int old = lower(&component[high], low);

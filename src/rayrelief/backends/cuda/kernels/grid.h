@@ -16,11 +16,12 @@ typedef u32 Shares;
 
 struct Scalars {
   double energy, rr, bb, flux, limit;  // squared: residual, right-hand side, residual to reach
-  double measured[4];
+  double measured[4], noise;
   u64 prefix[2];
-  int rank[2];
+  int rank[2], turn[2];
   int done, cycles, last, irregular;
   int nodes, components, facing_away, without_normal, without_ray, without_start;
+  int counted, listed, moves;
   int edges[LEVELS];
 };
 
@@ -40,6 +41,13 @@ struct Level {
   int room, rows, columns, width, from_width, pad;
 };
 
+// Constants of evidence.cu and moves.cu.
+struct Evidence {
+  float stray, even, steepness, ridge, least, most, sure, ordered, both_recede, largest, smaller;
+  float all_sizes, near, gain, bent;
+  int smallest, candidates, pad;
+};
+
 // An edge's conductance is kept at the pixel that it leaves in an even direction, c[d / 2].
 struct Grid {
   const float *offset[8], *gamma[8], *gamma_weight[8], *half_width[4], *sigma[4], *lead[4];
@@ -57,14 +65,20 @@ struct Grid {
   double *segment_sum, *component_mean;
   const float* normals;
   const u8* mask;
+  const float* confidence;
   const double *rays, *start, *shift;
   int *component, *part, *bins;
-  double *depth, *median, pinhole[4];
+  float *curl, *loop_leverage, *average[3], *closing;
+  int *part_of, *part_size, *border_count, *border_start, *turns, *moved;
+  u32* border;
+  u64* listed;
+  double *part_shift, *depth, *median, pinhole[4], noise;
   int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
   int stride, parts, direction_parts, tiles, spread, segments, jumps, redescends;
-  int source_width, source_x, source_y;
-  float k, slope, threshold, corner, narrow, cheapest, ridge, sure;
+  int source_width, source_x, source_y, border_room;
+  float deviations, widest, k, slope, threshold, corner, narrow, cheapest, ridge, sure;
   float strength, damping, first, turn[2], step[2];
+  Evidence evidence;
   Level level[LEVELS];
 };
 

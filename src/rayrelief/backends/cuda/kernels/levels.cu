@@ -326,4 +326,4 @@ template <int ROOM> DEVICE void product_with_room(const Grid& g, int l) {
   coarse_product(g, l, BLOCK * WARPS + WARP, BLOCKS * WARPS, {own[WARP], flux[WARP], where[WARP], ROOM});
 }
 KERNEL(product, 128) { product_with_room<1000>(g, a); }
-CROWDED_KERNEL(product_fine, 128, 8) { product_with_room<256>(g, a); }
+CROWDED_KERNEL(product_fine, 128, 8) { product_with_room<64 * DIRECTIONS>(g, a); }

@@ -1,6 +1,6 @@
-// Median of the surface, eight bits at a time: how many pixels have each next byte, among those
-// that share the bytes found so far. Whole numbers are counted, so the order does not matter; the
-// two middle ones are looked for at once.
+// Medians, eight bits at a time: how many values have each next byte, among those that share the
+// bytes found so far. Whole numbers are counted, so the order does not matter; the two middle ones
+// are looked for at once.
 #define BYTES 256
 
 // Numbers whose order is that of the values.
@@ -15,21 +15,29 @@ DEVICE double from_ordered(u64 bits) {
 
 KERNEL(median_begin, 256) {
   EACH(k, 2 * BYTES) g.bins[k] = 0;
-  if (THREAD == 0)
-    for (int middle = 0; middle < 2; middle++) {
-      g.s->prefix[middle] = 0;
-      g.s->rank[middle] = (g.s->nodes - 1 + middle) / 2;
-    }
+  EACH(middle, 2) g.s->prefix[middle] = 0;
 }
 
-KERNEL(median_count, 256) {  // byte a
+// What medians are taken of: the surface, and how far loops are from closing.
+struct Surface {
+  static DEVICE_MEMBER bool counts(const Grid& g, i64 i) { return g.component[i] >= 0; }
+  static DEVICE_MEMBER double value(const Grid& g, i64 i) { return g.x[i]; }
+};
+struct OpenLoops {
+  static DEVICE_MEMBER bool counts(const Grid& g, i64 i) { return g.loop_leverage[i] > 0.f; }
+  static DEVICE_MEMBER double value(const Grid& g, i64 i) {
+    return fabsf(g.curl[i]) / sqrtf(g.loop_leverage[i]);
+  }
+};
+
+template <class Values> DEVICE void count_bytes(const Grid& g, int a) {  // byte a
   SHARED int bins[2 * BYTES];
   EACH(k, 2 * BYTES) bins[k] = 0;
   SYNC();
   int shift = 56 - 8 * a;
   u64 prefix[2] = {g.s->prefix[0], g.s->prefix[1]};
-  EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
-    u64 bits = ordered_bits(g.x[i]);
+  EVERYWHERE(i, pixels(g)) if (Values::counts(g, i)) {
+    u64 bits = ordered_bits(Values::value(g, i));
     for (int middle = 0; middle < 2; middle++)
       if (a == 0 || bits >> (shift + 8) == prefix[middle])
         add_to(&bins[middle * BYTES + (int)(bits >> shift & 255)], 1);
@@ -38,7 +46,10 @@ KERNEL(median_count, 256) {  // byte a
   EACH(k, 2 * BYTES) if (bins[k]) add_to(&g.bins[k], bins[k]);
 }
 
-KERNEL(median_pick, 512) {  // byte a; the last one gives the median, into place b
+KERNEL(median_count, 256) { count_bytes<Surface>(g, a); }
+KERNEL(noise_count, 256) { count_bytes<OpenLoops>(g, a); }
+
+KERNEL(median_pick, 512) {  // byte a; the last one gives the median, into place b (0 of none)
   SHARED int bins[2 * BYTES];
   EACH(k, 2 * BYTES) {
     bins[k] = g.bins[k];
@@ -46,13 +57,18 @@ KERNEL(median_pick, 512) {  // byte a; the last one gives the median, into place
   }
   SYNC();
   EACH(middle, 2) {
-    int rank = g.s->rank[middle], byte = 0;
+    int rank = g.s->rank[middle], byte = 0, all = 0;
+    if (a == 0) {
+      for (int k = 0; k < BYTES; k++) all += bins[k];
+      rank = (all - 1 + middle) / 2;
+    }
     for (; byte < BYTES - 1 && rank >= bins[middle * BYTES + byte]; byte++)
       rank -= bins[middle * BYTES + byte];
     g.s->rank[middle] = rank;
+    if (a == 0) g.s->counted = all;
     g.s->prefix[middle] = g.s->prefix[middle] << 8 | (u64)byte;
   }
   SYNC();
   if (a == 7 && THREAD == 0)
-    g.median[b] = (from_ordered(g.s->prefix[0]) + from_ordered(g.s->prefix[1])) / 2;
+    g.median[b] = g.s->counted ? (from_ordered(g.s->prefix[0]) + from_ordered(g.s->prefix[1])) / 2 : 0.;
 }

@@ -1,0 +1,158 @@
+// Normals and rays to equations with intervals, of even directions alone: the twin of
+// formulation/intervals.py and loops.py, which have the reasons. Lengths are in pixels.
+struct Plane { Vector normal, place; double cosine; };  // place: the unit ray, or the origin
+
+DEVICE Plane plane_of(const Grid& g, Vector normal, Vector ray) {
+  double length = g.logarithmic ? sqrt(dot(ray, ray)) : 1.;
+  Vector place = {ray.x / length, ray.y / length, ray.z / length};
+  double cosine = g.logarithmic ? dot(normal, place) : normal.z;
+  return {normal, place, fabs(cosine) > 1. / STEEPEST ? cosine : -1. / STEEPEST};
+}
+
+// End of the interval where a plane goes all the way to the next pixel, as it recedes.
+DEVICE double end_of(const Grid& g, double rise) {
+  if (!g.logarithmic) return rise;
+  return -log(1. - rise > 1. / STEEPEST ? 1. - rise : 1. / STEEPEST);
+}
+
+struct Interval { float gamma, half_width, lead, leverage; };
+
+DEVICE Interval interval_of(const Grid& g, const Plane& a, const Plane& b, int d) {
+  Vector step = minus(b.place, a.place);
+  double apart = sqrt(dot(step, step)), pace = pixels_along(d);
+  double focal = apart > (g.logarithmic ? 1e-9 : 0.) ? pace / apart : 0.;
+  double rise_a = -dot(a.normal, step) / a.cosine, rise_b = dot(b.normal, step) / b.cosine;
+  double slope_a = apart > 0. ? rise_a / apart : 0., slope_b = apart > 0. ? rise_b / apart : 0.;
+  double variance = (1. + slope_a * slope_a) / (a.cosine * a.cosine) +
+                    (1. + slope_b * slope_b) / (b.cosine * b.cosine);
+  double ends = focal * (end_of(g, rise_a) + end_of(g, rise_b));
+  return {(float)focal, (float)(.5 * pace * ends), (float)(focal * (rise_a - rise_b)),
+          (float)(.25 * pace * pace * variance)};
+}
+
+// Until the noise is known, the place of sigma holds the leverage.
+DEVICE void put_interval(const Grid& g, i64 i, int d, const Interval& found) {
+  ((float*)g.half_width[d / 2])[i] = found.half_width;
+  ((float*)g.lead[d / 2])[i] = found.lead;
+  ((float*)g.sigma[d / 2])[i] = found.leverage;
+}
+
+struct WithIntervals {
+  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight& here) {
+    int x = x_of(g, i), y = y_of(g, i);
+    Plane own = plane_of(g, here.normal, here.ray);
+    UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
+      float offset = 0.f, gamma = 0.f;
+      Interval found = {};
+      if (usable(here)) {
+        Sight there = sight_at(g, neighbour_of(g, x, y, d));
+        if (usable(there)) equation(g, here, there, d, offset, gamma);
+        if (gamma != 0.f) found = interval_of(g, own, plane_of(g, there.normal, there.ray), d);
+      }
+      ((float*)g.offset[d])[i] = offset;
+      ((float*)g.gamma[d])[i] = found.gamma;
+      put_interval(g, i, d, found);
+    }
+  }
+};
+KERNEL(formulate_intervals, 256) { formulate_pixels<WithIntervals>(g); }
+
+// The loop to the right of and below each pixel: by how much it fails to close, and the variance
+// of that over that of the normals, 0 where there is no loop.
+KERNEL(go_around, 256) {
+  EVERYWHERE(i, pixels(g)) {
+    int x = x_of(g, i), y = y_of(g, i);
+    i64 right = neighbour_of(g, x, y, RIGHT), below = neighbour_of(g, x, y, BELOW);
+    float fewest = 0.f;
+    if (right >= 0 && below >= 0) {
+      fewest = fminf(g.gamma[RIGHT][i], g.gamma[BELOW][right]);
+      fewest = fminf(fewest, fminf(g.gamma[RIGHT][below], g.gamma[BELOW][i]));
+    }
+    bool closed = fewest > 0.f;
+    g.curl[i] = !closed ? 0.f : fewest * (g.offset[RIGHT][i] + g.offset[BELOW][right] -
+                                          g.offset[RIGHT][below] - g.offset[BELOW][i]);
+    g.loop_leverage[i] = !closed ? 0.f : g.sigma[0][i] + g.sigma[1][right] + g.sigma[0][below] + g.sigma[1][i];
+  }
+}
+
+// The noise in radians, unless it was given.
+KERNEL(set_noise, 32) {
+  if (THREAD == 0) g.s->noise = g.noise >= 0. ? g.noise : g.median[0] / GAUSSIAN_MEDIAN;
+}
+
+DEVICE float even_gamma(const Grid& g, i64 i, i64 j, int d) { return g.gamma[d & ~1][d & 1 ? j : i]; }
+
+// Normals, each averaged with those beside it that the noise alone may tell apart.
+KERNEL(average_normals, 256) {
+  double noise = g.s->noise;
+  if (noise <= NOISELESS) return;
+  EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
+    int x = x_of(g, i), y = y_of(g, i);
+    Vector own = sight_at(g, i).normal, sum = own;
+    UNROLL for (int d = 0; d < DIRECTIONS; d++) {
+      i64 j = neighbour_of(g, x, y, d);
+      if (j < 0 || even_gamma(g, i, j, d) == 0.f) continue;
+      Vector beside = sight_at(g, j).normal, apart = minus(beside, own);
+      double say = exp(-.5 * dot(apart, apart) / (AGREE * noise * AGREE * noise));
+      sum = {sum.x + say * beside.x, sum.y + say * beside.y, sum.z + say * beside.z};
+    }
+    double length = sqrt(dot(sum, sum));
+    g.average[0][i] = (float)(sum.x / length);
+    g.average[1][i] = (float)(sum.y / length);
+    g.average[2][i] = (float)(sum.z / length);
+  }
+}
+
+DEVICE Plane average_plane(const Grid& g, i64 i) {
+  return plane_of(g, {g.average[0][i], g.average[1][i], g.average[2][i]}, ray_at(g, i));
+}
+
+// What loops beside an edge from a pixel to the right (or down) agree on, less the noise.
+DEVICE float agreed(const Grid& g, int x, int y, bool down) {
+  float least = 0.f, sign = 0.f, noise = (float)g.s->noise;
+  for (int k = -AGREEING; k < AGREEING; k++) {
+    i64 i = pixel_at(g, down ? x + k : x, down ? y : y + k);
+    float beyond = i < 0 ? 0.f : fabsf(g.curl[i]) - noise * sqrtf(g.loop_leverage[i]);
+    if (beyond <= 0.f || g.curl[i] * sign < 0.f) return 0.f;
+    sign = g.curl[i];
+    least = k == -AGREEING ? beyond : fminf(least, beyond);
+  }
+  return least;
+}
+
+// By how many pixels a jump across an edge grows along its border. A diagonal crosses a border
+// where both ways around its corners do.
+DEVICE float growth(const Grid& g, i64 i, int x, int y, int d) {
+  if (d == RIGHT || d == BELOW) return agreed(g, x, y, d == BELOW);
+  float across = agreed(g, x, y, false);
+  bool right = g.gamma[RIGHT][i] != 0.f, below = g.gamma[BELOW][i] != 0.f;
+  if (d == BELOW_RIGHT) {
+    float first = fmaxf(across, agreed(g, right ? x + 1 : x, y, true));
+    return fminf(first, fmaxf(agreed(g, x, y, true), agreed(g, x, below ? y + 1 : y, false)));
+  }
+  i64 up = neighbour_of(g, x, y, ABOVE);
+  int higher = up >= 0 && g.gamma[BELOW][up] != 0.f ? y - 1 : y;
+  float first = fmaxf(across, agreed(g, x + 1, y - 1, true));
+  return fminf(first, fmaxf(agreed(g, x, higher, true), agreed(g, x, higher, false)));
+}
+
+KERNEL(finish_intervals, 256) {
+  double noise = g.s->noise, excess = noise * noise - ALLOWED * ALLOWED;
+  if (excess < 0.) excess = 0.;
+  EVERYWHERE(i, pixels(g)) {
+    int x = x_of(g, i), y = y_of(g, i);
+    UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
+      if (g.gamma[d][i] == 0.f) continue;
+      if (noise > NOISELESS) {
+        i64 there = neighbour_of(g, x, y, d);
+        put_interval(g, i, d, interval_of(g, average_plane(g, i), average_plane(g, there), d));
+      }
+      double from_noise = excess * g.sigma[d / 2][i], width = g.half_width[d / 2][i];
+      double squared = width * width - LEFT_OVER * from_noise;
+      if (squared < 0.) squared = 0.;
+      float narrowed = (float)copysign(sqrt(squared), width), grows = growth(g, i, x, y, d);
+      ((float*)g.half_width[d / 2])[i] = grows > fabsf(narrowed) ? grows : narrowed;
+      ((float*)g.sigma[d / 2])[i] = (float)sqrt(EXACT * EXACT + SPREAD * SPREAD * squared + from_noise);
+    }
+  }
+}
