@@ -44,6 +44,9 @@ SHARED = {
     "LEFT_OVER": intervals.LEFT,
     "NOISELESS": intervals.NOISELESS,
     "GAUSSIAN_MEDIAN": loops.GAUSSIAN_MEDIAN,
+    "SPAN": loops.SPAN,
+    "UNRELATED": loops.UNRELATED,
+    "EXTENT": loops.EXTENT,
     "AGREEING": loops.AGREEING,
     "LEAST_CONFIDENCE": confidence.LEAST,
 }

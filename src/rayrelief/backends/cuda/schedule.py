@@ -101,8 +101,9 @@ class Schedule:
         launch("formulate_intervals", self.spread, 256)
         launch("formulate_totals", 1, 256, self.spread)
         launch("go_around", self.spread, 256)
-        self._median("noise_count", 0)
-        launch("set_noise", 1, 32)
+        for wide, kernel in enumerate(("noise_count", "wide_noise_count")):
+            self._median(kernel, 0)
+            launch("set_noise", 1, 32, wide)
         launch("average_normals", self.spread, 256)
         launch("finish_intervals", self.spread, 256)
         self._label()

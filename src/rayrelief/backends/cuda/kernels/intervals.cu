@@ -75,9 +75,13 @@ KERNEL(go_around, 256) {
   }
 }
 
-// The noise in radians, unless it was given.
+// The noise in radians: of single loops (a = 0), with what wide ones have beyond (a = 1), or given.
 KERNEL(set_noise, 32) {
-  if (THREAD == 0) g.s->noise = g.noise >= 0. ? g.noise : g.median[0] / GAUSSIAN_MEDIAN;
+  if (THREAD != 0) return;
+  double found = g.median[0] / GAUSSIAN_MEDIAN, single = a ? g.s->noise : found;
+  double beyond = found * found - UNRELATED * UNRELATED * single * single;
+  double extended = a && beyond > 0. ? EXTENT * EXTENT * beyond : 0.;
+  g.s->noise = a && g.noise >= 0. ? g.noise : sqrt(single * single + extended);
 }
 
 DEVICE float even_gamma(const Grid& g, i64 i, i64 j, int d) { return g.gamma[d & ~1][d & 1 ? j : i]; }

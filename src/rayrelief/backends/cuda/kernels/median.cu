@@ -30,6 +30,25 @@ struct OpenLoops {
   }
 };
 
+// Loops of SPAN x SPAN pixels, to the right of and below each pixel.
+struct WideLoops {
+  static DEVICE_MEMBER double value(const Grid& g, i64 first) {  // below 0 where there is none
+    float curl = 0.f, leverage = 0.f;
+    for (int row = 0; row < SPAN; row++) {
+      i64 i = first;
+      for (int column = 0; column < SPAN; column++) {
+        if (!(g.loop_leverage[i] > 0.f)) return -1.;
+        curl += g.curl[i];
+        leverage += g.loop_leverage[i];
+        i = neighbour_of(g, x_of(g, i), y_of(g, i), RIGHT);
+      }
+      first = neighbour_of(g, x_of(g, first), y_of(g, first), BELOW);
+    }
+    return fabsf(curl) / sqrtf(leverage / SPAN);
+  }
+  static DEVICE_MEMBER bool counts(const Grid& g, i64 i) { return value(g, i) >= 0.; }
+};
+
 template <class Values> DEVICE void count_bytes(const Grid& g, int a) {  // byte a
   SHARED int bins[2 * BYTES];
   EACH(k, 2 * BYTES) bins[k] = 0;
@@ -48,6 +67,7 @@ template <class Values> DEVICE void count_bytes(const Grid& g, int a) {  // byte
 
 KERNEL(median_count, 256) { count_bytes<Surface>(g, a); }
 KERNEL(noise_count, 256) { count_bytes<OpenLoops>(g, a); }
+KERNEL(wide_noise_count, 256) { count_bytes<WideLoops>(g, a); }
 
 KERNEL(median_pick, 512) {  // byte a; the last one gives the median, into place b (0 of none)
   SHARED int bins[2 * BYTES];
