@@ -181,11 +181,6 @@ def test_the_method_is_ray_plane_unless_given():
     assert integrator(Orthographic())._resident.method == RayPlane()
 
 
-def test_ordered_is_refused_with_what_to_do():
-    with pytest.raises(InputError, match=r"use integrate\(\.\.\., device='cuda'\)"):
-        integrator(Orthographic(), method=Ordered())
-
-
 def test_a_batch_gives_what_each_map_gives_alone():
     cameras = [Pinhole(60, 55, 20.3 + k, 14.1) for k in range(3)]
     maps = np.stack([bumpy_normals(camera, seed=k) for k, camera in enumerate(cameras)])

@@ -30,6 +30,7 @@ LEVELS = ((3.0, 1.0), (2.0, 0.5), (2.0, 0.2), (2.0, 0.1))
 # Widths of the redescending law: after the convex stage, and after parts were moved.
 NARROWING = (3.0, 3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0)
 AFTER_MOVES = (3.0, 2.0, 1.0)
+USUAL = 60  # iterations that few runs exceed
 PLACED = (1.0, 1.0, 1.0)  # after anchors have placed what an earlier run found
 
 
@@ -76,6 +77,11 @@ class Ordered(Reweighted):
                 "Leave it out to have it estimated",
             ),
         )
+
+    @property
+    def usual_iterations(self) -> int:
+        """Number of iterations that few runs exceed."""
+        return min(self.max_iterations or USUAL, USUAL)
 
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> IntervalEquations:
         """Two-plane equations with the intervals of all edges."""
