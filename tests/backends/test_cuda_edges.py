@@ -14,7 +14,12 @@ from rayrelief.backends import CPU
 from rayrelief.laws import Bilateral
 from rayrelief.methods import Anchors, iterate
 from rayrelief.solvers import Multigrid
-from reference.grid_runs import Kernels, image_of, random_equations, started
+from reference.grid_runs import (
+    Kernels,
+    assert_weighed_as_on_the_cpu,
+    random_equations,
+    started,
+)
 from reference.hierarchies import interpolations, matrices
 from reference.host_machine import needs_compiler
 from reference.problems import normal_equations, problem_of
@@ -39,17 +44,7 @@ def test_conductances_residual_and_energy_are_those_of_the_cpu(seed, connectivit
     start = 0.1 * rng.normal(size=graph.size)
     anchors = random_anchors(rng, graph.size, 3.0) if held else None
     running = started(problem_of(equations, start=start, anchors=anchors))
-    energy = running.linearise(LAW, running.start())
-    x: np.ndarray = np.array(running.start())
-    cpu = normal_equations(equations, LAW, x, anchors)
-    assert energy == pytest.approx(cpu.energy, rel=1e-5)
-    found = {"r0": cpu.rhs - cpu.operator @ x}
-    first = 2 if connectivity == "diagonal" else 0
-    for pair, conductance in enumerate(cpu.operator.conductance[::2], start=first):
-        found[f"c{pair}"] = conductance
-    for name, expected in found.items():
-        values = graph.gather(image_of(running, name))
-        np.testing.assert_allclose(values, expected, rtol=1e-4, atol=2e-6 * np.abs(expected).max())
+    assert_weighed_as_on_the_cpu(running, LAW, equations, anchors)
 
 
 @fewer_examples(10)

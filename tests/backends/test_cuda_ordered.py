@@ -25,9 +25,15 @@ from rayrelief.methods.ordered.recipe import LEVELS
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, assemble
 from rayrelief.synthetic.perturb import with_rotation_noise
-from reference.grid_runs import Kernels, coarse_matrix, image_of, started
+from reference.grid_runs import (
+    Kernels,
+    assert_weighed_as_on_the_cpu,
+    coarse_matrix,
+    image_of,
+    started,
+)
 from reference.host_machine import library, needs_compiler
-from reference.problems import equations_of, normal_equations, problem_of
+from reference.problems import equations_of, problem_of
 
 pytestmark = needs_compiler
 
@@ -50,16 +56,7 @@ def test_laws_weigh_as_they_do_on_the_cpu(seed, law, power, connectivity):
     graph = equations.graph
     start = 10**power * np.random.default_rng(seed).normal(size=graph.size)
     running = started(problem_of(equations, start=start))
-    energy = running.linearise(law, running.start())
-    cpu = normal_equations(equations, law, start)
-    assert energy == pytest.approx(cpu.energy, rel=1e-5)
-    expected = {"r0": cpu.rhs - cpu.operator @ start}
-    first = 2 if connectivity == "diagonal" else 0
-    for pair, conductance in enumerate(cpu.operator.conductance[::2], start=first):
-        expected[f"c{pair}"] = conductance
-    for name, values in expected.items():
-        found = graph.gather(image_of(running, name))
-        np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-5 * np.abs(values).max())
+    assert_weighed_as_on_the_cpu(running, law, equations)
 
 
 signed = st.sampled_from([-1.0, 1.0])

@@ -8,38 +8,15 @@ import pytest
 import rayrelief
 from rayrelief import BiNI, Ordered, RayPlane, Smooth
 from rayrelief.backends import CPU
-from rayrelief.backends.cuda.device import Device, is_available
-from rayrelief.backends.cuda.layout import Workspace
-from rayrelief.backends.cuda.machine import Machine
-from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
+from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.components import free_note
 from rayrelief.errors import CameraError, InputError, IntegrationWarning
 from rayrelief.gpu import BatchIntegrator, Integrator
 from rayrelief.problem import assemble
-from reference.host_machine import Host, needs_compiler
+from reference.host_machine import needs_compiler
+from reference.residents import CAMERAS, SHAPE, integrator, machine, workspace
 
 pytestmark = needs_compiler
-SHAPE = 30, 42
-CAMERAS = {
-    "pinhole": Pinhole(60, 55, 20.3, 14.1),
-    "fisheye": KannalaBrandt(30, 31, 20.3, 14.1, 0.1, -0.02, 0.01, 0.0),
-    "panorama": Equirectangular.full(*SHAPE),
-    "parallel": Orthographic(0.02),
-}
-
-
-def machine() -> Machine:
-    return Device() if is_available() else Host()
-
-
-def integrator(camera, method=None) -> Integrator:
-    return Integrator(camera, SHAPE[0], SHAPE[1], method, machine=machine())
-
-
-def workspace(resident: Integrator) -> Workspace:
-    engine = resident._resident.engine
-    assert engine is not None
-    return engine.work
 
 
 def bumpy_normals(camera, shape=SHAPE, seed=0):

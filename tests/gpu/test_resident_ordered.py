@@ -7,38 +7,15 @@ import pytest
 
 import rayrelief
 from rayrelief import Ordered
-from rayrelief.backends.cuda.device import Device, is_available
-from rayrelief.cameras import Equirectangular, KannalaBrandt, Orthographic, Pinhole
 from rayrelief.errors import InputError
-from rayrelief.gpu import BatchIntegrator, Integrator
+from rayrelief.gpu import BatchIntegrator
 from rayrelief.laws.ordered import with_intervals
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
-from reference.host_machine import Host, needs_compiler
+from reference.host_machine import needs_compiler
+from reference.residents import CAMERAS, SHAPE, integrator, machine, workspace
 
 pytestmark = needs_compiler
-SHAPE = 30, 42
-CAMERAS = {
-    "pinhole": Pinhole(60, 55, 20.3, 14.1),
-    "fisheye": KannalaBrandt(30, 31, 20.3, 14.1, 0.1, -0.02, 0.01, 0.0),
-    "panorama": Equirectangular.full(*SHAPE),
-    "parallel": Orthographic(0.02),
-}
-
-
-def machine():
-    return Device() if is_available() else Host()
-
-
-def integrator(camera, method, shape=SHAPE):
-    height, width = shape
-    return Integrator(camera, height, width, method, machine=machine())
-
-
-def workspace(resident):
-    engine = resident._resident.engine
-    assert engine is not None
-    return engine.work
 
 
 def bumpy_normals(camera, roughness):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 from rayrelief.backends.cuda.backend import CUDA, computation
 from rayrelief.backends.cuda.computation import GridComputation
@@ -13,6 +14,7 @@ from rayrelief.formulation import bini, ray_plane
 from rayrelief.graph import pixel_graph
 from rayrelief.solvers import Multigrid
 from reference.host_machine import Host
+from reference.problems import normal_equations
 from reference.random_maps import facing_normals, random_mask, random_rays
 
 
@@ -36,6 +38,21 @@ def image_of(running, name: str) -> np.ndarray:
     work = running._work
     running._engine.queue.finish()
     return np.array(running._engine.machine.get(work.arrays[name])).reshape(work.height, work.width)
+
+
+def assert_weighed_as_on_the_cpu(running, law, equations, anchors=None) -> None:
+    """Energy, residual and conductances of a law at the start, in single precision."""
+    energy = running.linearise(law, running.start())
+    x: np.ndarray = np.array(running.start())
+    cpu = normal_equations(equations, law, x, anchors)
+    assert energy == pytest.approx(cpu.energy, rel=1e-5)
+    expected = {"r0": cpu.rhs - cpu.operator @ x}
+    first = 2 if equations.graph.steps[0] != (1, 0) else 0  # diagonal neighbours alone
+    for pair, conductance in enumerate(cpu.operator.conductance[::2], start=first):
+        expected[f"c{pair}"] = conductance
+    for name, values in expected.items():
+        found = equations.graph.gather(image_of(running, name))
+        np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-5 * np.abs(values).max())
 
 
 def coarse_matrix(running, depth: int) -> np.ndarray:

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from profiles import fewer_examples
 from rayrelief.errors import InputError
-from rayrelief.synthetic.perturb import quantised, with_outliers, with_rotation_noise
+from rayrelief.synthetic.perturb import (
+    quantised,
+    with_extended_errors,
+    with_outliers,
+    with_rotation_noise,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -57,6 +62,18 @@ def test_rotation_noise_keeps_lengths_and_has_the_right_size(seed, degrees):
     assert chord == pytest.approx(expected, rel=0.12)
 
 
+def test_extended_errors_turn_neighbours_alike():
+    normals = normal_map(3, 205, 200)
+    flat = np.broadcast_to((0.0, 0.0, -1.0), normals.shape)
+    turned = with_extended_errors(
+        np.where(np.isnan(normals), normals, flat), 3.0, 10.0, np.random.default_rng(1)
+    )
+    assert np.isnan(turned[:5]).all()
+    # A normal shows the rotations about two of the three axes.
+    assert np.sqrt(np.mean(angles(turned, flat)[5:] ** 2)) == pytest.approx(3 * np.sqrt(2), rel=0.2)
+    assert angles(turned[5:, 1:], turned[5:, :-1]).max() < 2.0
+
+
 @pytest.mark.parametrize("truncate", [False, True])
 @pytest.mark.parametrize("bits", [4, 8, 16])
 def test_quantised_is_within_a_level_and_biased_only_where_truncated(bits, truncate):
@@ -85,6 +102,8 @@ def test_two_bits_in_closed_form():
     [
         lambda n, rng: with_outliers(n, 1.5, rng),
         lambda n, rng: with_rotation_noise(n, -1.0, rng),
+        lambda n, rng: with_extended_errors(n, -1.0, 9.0, rng),
+        lambda n, rng: with_extended_errors(n, 3.0, 0.0, rng),
         lambda n, rng: quantised(n, 0),
         lambda n, rng: quantised(n, 32),
     ],

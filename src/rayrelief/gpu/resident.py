@@ -55,11 +55,11 @@ class Resident:
         self.method: Recipe = RayPlane() if method is None else method
         _check_method(self.method)
         source.settings["first_order"] = isinstance(self.method, BiNI)
+        directions = len(STEPS[self.method.connectivity])
+        intervals = isinstance(self.method, Ordered)
         if isinstance(self.method, Ordered):
             noise = self.method.noise
             source.settings["noise"] = -1.0 if noise is None else math.radians(noise)
-        directions = len(STEPS[self.method.connectivity])
-        intervals = isinstance(self.method, Ordered)
         self.source = replace(source, directions=directions, intervals=intervals)
         self.engine: Engine | None = None
         self._trusts = False
@@ -209,11 +209,9 @@ def _check_method(method: Recipe) -> None:
     """Raise InputError for settings whose equations are set up on the CPU alone."""
     plain = isinstance(method, RayPlane | BiNI | Smooth | Ordered) and method.connectivity in (4, 8)
     plain = plain and method.preprocessing in (Preprocessing(), Preprocessing("keep"))
-    if isinstance(method, Ordered):
-        pass
-    elif isinstance(method, BiNI):
+    if isinstance(method, BiNI):
         plain = plain and method.form == "rays"
-    elif plain:
+    elif plain and not isinstance(method, Ordered):
         ours = method.midpoint, method.outlier_threshold, method.cost_factor, method.weight_gamma
         plain = ours == (0.5, None, "full", None)
     require(

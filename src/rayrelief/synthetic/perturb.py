@@ -36,12 +36,7 @@ def with_rotation_noise(
     The axes are uniform on the sphere, the angles Gaussian with the standard deviation
     ``degrees``. NaN stays NaN.
     """
-    if not (np.isfinite(degrees) and degrees >= 0.0):
-        raise InputError(
-            f"a standard deviation of {degrees} degrees",
-            expected="zero or a positive angle",
-            remedy="5 is a strong noise",
-        )
+    _check_angle(degrees)
     exact = np.asarray(normals, dtype=np.float64)
     vectors = exact.reshape(-1, 3)
     axes = _random_directions(len(vectors), rng)
@@ -60,6 +55,13 @@ def with_extended_errors(
     The fields of rotations are Gaussian noise smoothed over ``extent`` pixels, with the standard
     deviation ``degrees`` about each axis. NaN stays NaN.
     """
+    _check_angle(degrees)
+    if not (np.isfinite(extent) and extent > 0.0):
+        raise InputError(
+            f"an extent of {extent} pixels",
+            expected="a positive number",
+            remedy="20 is usual of estimators; with_rotation_noise turns every normal for itself",
+        )
     exact = np.asarray(normals, dtype=np.float64)
     fields = rng.standard_normal((3, *exact.shape[:2]))
     smooth = np.stack([gaussian_filter(field, extent) for field in fields], axis=-1)
@@ -91,6 +93,15 @@ def quantised(normals: npt.ArrayLike, bits: int, *, truncate: bool = False) -> F
     decoded = levels / top * 2.0 - 1.0  # never zero: the number of levels is even
     unit: FloatArray = decoded / np.linalg.norm(decoded, axis=-1, keepdims=True)
     return unit
+
+
+def _check_angle(degrees: float) -> None:
+    if not (np.isfinite(degrees) and degrees >= 0.0):
+        raise InputError(
+            f"a standard deviation of {degrees} degrees",
+            expected="zero or a positive angle",
+            remedy="5 is a strong noise",
+        )
 
 
 def _random_directions(count: int, rng: np.random.Generator) -> FloatArray:

@@ -61,22 +61,37 @@ KERNEL(parts_rank, 256) {
 // Rank of the part of a pixel, -1 if that is too small to be moved.
 DEVICE int rank_at(const Grid& g, i64 i) { return g.part_size[g.part_of[i]] - 1; }
 
+// Every edge that leaves a part which is moved, from a pixel on either side.
+template <class Visit> DEVICE void visit_borders(const Grid& g, i64 i) {
+  int x = x_of(g, i), y = y_of(g, i);
+  UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
+    if (g.gamma[d][i] == 0.f) continue;
+    i64 there = neighbour_of(g, x, y, d);
+    if (g.part_of[i] == g.part_of[there]) continue;
+    int ranks[2] = {rank_at(g, i), rank_at(g, there)};
+    UNROLL for (int k = 0; k < 2; k++)
+      if (ranks[k] > 0) Visit::edge(g, ranks[k], i, d);
+  }
+}
+
 #define STAYS (1 << 30)
+struct Counted {
+  static DEVICE_MEMBER void edge(const Grid& g, int rank, i64, int) { add_to(&g.border_count[rank], 1); }
+};
+struct Listed {
+  static DEVICE_MEMBER void edge(const Grid& g, int rank, i64 i, int d) {
+    if (g.moved[rank] == STAYS) return;
+    g.border[g.border_start[rank] + take_one(&g.border_count[rank])] = (u32)(i * PAIRS + d / 2);
+  }
+};
+
 // The largest part stays where it is, and so do those that are held: they need no border.
 KERNEL(borders_count, 256) {
   EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
-    int x = x_of(g, i), y = y_of(g, i);
 #if ANCHORED
     if (g.anchor[i] > 0.f && rank_at(g, i) >= 0) g.moved[rank_at(g, i)] = STAYS;
 #endif
-    UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
-      if (g.gamma[d][i] == 0.f) continue;
-      i64 there = neighbour_of(g, x, y, d);
-      if (g.part_of[i] == g.part_of[there]) continue;
-      int ranks[2] = {rank_at(g, i), rank_at(g, there)};
-      UNROLL for (int k = 0; k < 2; k++)
-        if (ranks[k] > 0) add_to(&g.border_count[ranks[k]], 1);
-    }
+    visit_borders<Counted>(g, i);
   }
 }
 
@@ -96,18 +111,7 @@ KERNEL(borders_start, 1024) {
   }
 }
 KERNEL(borders_fill, 256) {
-  EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
-    int x = x_of(g, i), y = y_of(g, i);
-    UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
-      if (g.gamma[d][i] == 0.f) continue;
-      i64 there = neighbour_of(g, x, y, d);
-      if (g.part_of[i] == g.part_of[there]) continue;
-      int ranks[2] = {rank_at(g, i), rank_at(g, there)};
-      UNROLL for (int k = 0; k < 2; k++)
-        if (ranks[k] > 0 && g.moved[ranks[k]] != STAYS)
-          g.border[g.border_start[ranks[k]] + take_one(&g.border_count[ranks[k]])] = (u32)(i * PAIRS + d / 2);
-    }
-  }
+  EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) visit_borders<Listed>(g, i);
 }
 
 // Sorts in place by comparing pairs, those of a round all at once; what is beyond counts as large.
