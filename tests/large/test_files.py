@@ -11,8 +11,12 @@ import zarr
 import rayrelief
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.runs.large import parse_memory
+from rayrelief.errors import FileError
+from rayrelief.io.atomic import locked
 from rayrelief.large.planning import kind_of
 from rayrelief.large.results import halved
+from rayrelief.large.running import _State
+from rayrelief.large.store import Store
 from rayrelief.methods import Smooth
 from rayrelief.synthetic.surroundings import wavy_relief
 
@@ -43,6 +47,19 @@ def command(tmp_path):
 
     write_camera(tmp_path / "camera.json", wavy_relief(HEIGHT, WIDTH).camera)
     return call
+
+
+def test_a_run_in_blocks_that_fails_still_has_its_report(relief, command, tmp_path, monkeypatch):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    monkeypatch.setattr("rayrelief.cli.runs.large.integrate_blocks", exhausted)
+    out = tmp_path / "out.zarr"
+    assert command(tmp_path / "map.zarr", "-o", out, "--convention=opencv").exit_code == 1
+    status = json.loads(out.with_suffix(".json").read_text())["status"]
+    assert (status["ok"], status["cause"]) == (False, "not enough memory")
 
 
 def test_zarr_to_zarr(relief, small_blocks, command, tmp_path):
@@ -77,6 +94,20 @@ def test_zarr_to_zarr(relief, small_blocks, command, tmp_path):
     assert not (tmp_path / "out.zarr.work").exists()
 
 
+def test_the_same_command_goes_on_whatever_is_free(relief, command, tmp_path, monkeypatch):
+    tifffile.imwrite(
+        tmp_path / "map.tif", relief.normals.astype("f4"), tile=(64, 64), photometric="rgb"
+    )
+    words = tmp_path / "map.tif", "-o", tmp_path / "out.tif", "--convention", "opencv"
+    monkeypatch.setattr("rayrelief.cli.runs.large.side_for", lambda *_: 80)
+    with monkeypatch.context() as killed:
+        killed.setattr("rayrelief.cli.runs.large.write_depth", None)  # not callable: it ends there
+        assert command(*words).exit_code == 1
+    monkeypatch.setattr("rayrelief.cli.runs.large.side_for", lambda *_: 120)
+    assert command(*words).exit_code == 0
+    assert json.loads((tmp_path / "out.json").read_text())["blocks"] == 6
+
+
 def test_tiff_to_tiff(relief, small_blocks, command, tmp_path):
     colours = np.round((relief.normals * (1, -1, -1) + 1) / 2 * 65535).astype(np.uint16)
     tifffile.imwrite(tmp_path / "map.tif", colours, tile=(64, 64), photometric="rgb")
@@ -101,6 +132,9 @@ def test_what_to_install(missing, out, monkeypatch, command, tmp_path):
     ("words", "message"),
     [
         (["-o", "out.zarr", "--point", "1,1,1"], "integrated whole"),
+        (["-o", "out.zarr", "--sequence"], "integrated whole"),
+        (["-o", "out.zarr", "--depth-format", "png"], "integrated whole"),
+        (["-o", "out.zarr", "--device", "cuda"], "integrated whole"),
         (["-o", "out.zarr", "--convention", "opengl", "--memory", "much"], "a size such as 4GB"),
         (["-o", "out.zarr", "--mesh-format", "stl"], ".glb files"),
         (["-o", "out.zarr"], "the axes of"),
@@ -139,3 +173,57 @@ def test_the_kind_of_depth_is_that_of_the_whole_map():
 
     assert kind_of(Pinhole(50.0, 50.0, 50.0, 50.0), 100, 100) == "z"
     assert kind_of(Equidistant(30.0, 30.0, 50.0, 50.0), 100, 100) == "distance"
+
+
+@pytest.fixture
+def begun(command, tmp_path):
+    """A command whose working folder is there, with a file of it as somebody left it."""
+    tifffile.imwrite(tmp_path / "map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
+
+    def call(name, content):
+        (tmp_path / "out.zarr.work").mkdir()
+        (tmp_path / "out.zarr.work" / name).write_bytes(content)
+        words = "-o", tmp_path / "out.zarr", "--convention", "opengl"
+        return command(tmp_path / "map.tif", *words)
+
+    return call
+
+
+def test_a_folder_of_somebody_else_is_not_removed(begun, tmp_path):
+    assert "thesis.txt, and would be removed" in begun("thesis.txt", b"years").output
+    assert (tmp_path / "out.zarr.work" / "thesis.txt").read_bytes() == b"years"
+
+
+@pytest.mark.parametrize("place", ["camera.zarr", "camera.tif"])
+def test_a_report_does_not_replace_the_camera(place, command, tmp_path):
+    tifffile.imwrite(tmp_path / "map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
+    before = (tmp_path / "camera.json").read_bytes()
+    done = command(tmp_path / "map.tif", "-o", tmp_path / place, "--convention", "opengl")
+    assert "is read by this run" in done.output
+    assert (tmp_path / "camera.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"rows": 1, "columns": 2}'])
+def test_a_broken_working_folder(content, begun):
+    output = begun("run.json", content).output
+    assert "run.json cannot be gone on with" in output
+    assert "to begin again" in output
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY"])
+def test_broken_arrays_of_a_working_folder(content, tmp_path):
+    (tmp_path / "state.npz").write_bytes(content)
+    (tmp_path / "depth.0.npy").write_bytes(content)
+    with pytest.raises(FileError, match="to begin again"):
+        _State.load(tmp_path / "state.npz")
+    with pytest.raises(FileError, match="to begin again"):
+        Store(tmp_path).read("depth", 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such locks")
+def test_two_runs_at_once(command, tmp_path):
+    tifffile.imwrite(tmp_path / "map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
+    (tmp_path / "out.zarr.work").mkdir()
+    words = tmp_path / "map.tif", "-o", tmp_path / "out.zarr", "--convention", "opengl"
+    with locked(tmp_path / "out.zarr.work"):
+        assert "another run is writing" in command(*words).output

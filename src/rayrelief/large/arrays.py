@@ -70,12 +70,12 @@ class MapFile:
                 remedy="Save the vectors as floats between -1 and 1",
             )
         stored = getattr(array, "attrs", {}).get("convention")
-        if convention is None and stored is None:
+        if convention == "auto" or (convention is None and stored is None):
             raise InputError(
-                f"the axes of {path} are not known",
+                f"the axes of {path} are not known: a map in blocks is not looked at as a whole",
                 expected="a convention",
                 remedy="Give it (--convention opengl, for example), or store it with the array, as "
-                "the attribute 'convention'",
+                "the attribute 'convention'; rayrelief doctor finds it out from a crop",
             )
         shape = (int(array.shape[0]), int(array.shape[1]))
         if own is not None and own.shape != shape:

@@ -21,8 +21,10 @@ from rayrelief.methods.base import Solution
 from rayrelief.problem import Problem
 
 LEAST = 1e-7  # of the median: nothing is cut off altogether, and a jump keeps the size found for it
-CUT = 1e-3  # of the median: edges with less say do not make two pixels move together
+CUT = 1e-3  # of the median: edges with less say are cuts of the surface
+WEAK = 0.02  # of the median: edges with less say do not make two pixels move together
 SMALL = 1000  # a part of fewer pixels than a block has over this moves with the part around it
+BENDING = 20  # a part of fewer pixels than a block has over this is moved up and down, not bent
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +102,13 @@ def settled(problem: Problem, solution: Solution) -> SingleArray:
     return np.stack([*images, *targets])
 
 
-def parts(graph: PixelGraph, conductance: SingleArray) -> Int32Array:
-    """Label (h, w) of the parts of a block that move as wholes; -1 outside."""
+def parts(graph: PixelGraph, conductance: SingleArray) -> tuple[Int32Array, int]:
+    """Label (h, w) of the parts of a block, -1 outside, and how many of the first ones may bend."""
     joined = np.zeros((len(conductance), graph.size), dtype=np.bool_)
     for p, image in enumerate(conductance):
         values = graph.gather(image)
         found = values[values > 0]
-        joined[p] = values > (CUT * float(np.median(found)) if found.size else np.inf)
+        joined[p] = values > (WEAK * float(np.median(found)) if found.size else np.inf)
     found_parts = graph.parts(joined)
     sizes = np.bincount(found_parts)
     # Nodes are sorted by component: what is small there goes with the largest part.
@@ -115,8 +117,10 @@ def parts(graph: PixelGraph, conductance: SingleArray) -> Int32Array:
     largest = found_parts[order[graph.starts[:-1]]]
     small = sizes < graph.size / SMALL
     labels = np.where(small[found_parts], largest[component], found_parts)
-    numbered = np.unique(labels, return_inverse=True)[1].astype(np.int32)
-    return graph.scatter(numbered, fill=-1)
+    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    rank = np.empty(len(sizes), np.int32)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return graph.scatter(rank[labels], fill=-1), int(np.sum(sizes >= graph.size / BENDING))
 
 
 def _terms(problem: Problem, solution: Solution, d: int) -> tuple[FloatArray, FloatArray]:

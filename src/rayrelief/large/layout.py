@@ -6,12 +6,15 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 
+IntArray = npt.NDArray[np.int64]
 Window = tuple[slice, slice]
 """Rows and columns of the map."""
 
@@ -20,6 +23,7 @@ OVERLAP = 16  # a block is so many times as wide as its overlap with the next co
 # edge depends on what is around it.
 DECISIVE = 64
 SMALLEST = 32  # pixels along a side of a block
+NODES = 5  # along a side of a block, of the grid by whose values the parts of a block are moved
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,15 @@ class Layout:
                 remedy="Allow for more memory, or leave the overlap out",
             )
         return cls(_borders(height, side, overlap), _borders(width, side, overlap), overlap)
+
+    @classmethod
+    def from_lists(cls, values: dict[str, Any]) -> Layout:
+        """Blocks as ``as_lists`` told them."""
+        return cls(tuple(values["rows"]), tuple(values["columns"]), values["overlap"])
+
+    def as_lists(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"rows": [*self.rows], "columns": [*self.columns], "overlap": self.overlap}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,6 +115,19 @@ class Layout:
             for part, length, where in zip(block.core, self.shape, window, strict=True)
         )
         return np.outer(rows, columns)
+
+    def corners(self, block: Block, window: Window) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Nodes (h, w) at the four corners of the cells of a block, and their bilinear weights.
+
+        The nodes of a block are numbered row by row; the weights of the four add up to 1.
+        """
+        (row, down), (column, across) = (
+            _cells(part, whole) for part, whole in zip(window, block.whole, strict=True)
+        )
+        for i in (0, 1):
+            for j in (0, 1):
+                number = (row + i)[:, None] * NODES + (column + j)
+                yield number, np.outer(down if i else 1 - down, across if j else 1 - across)
 
     def ring(self, block: Block) -> list[Window]:
         """Windows of the pixels just outside of a block: above, below, left and right of it."""
@@ -158,6 +184,15 @@ def _span(borders: tuple[int, ...], part: slice) -> tuple[int, int]:
         min(bisect_right(borders, part.start) - 1, last),
         min(bisect_right(borders, part.stop - 1) - 1, last),
     )
+
+
+def _cells(part: slice, whole: slice) -> tuple[IntArray, FloatArray]:
+    """First node of the cell of each pixel along a side of a block, and how far it is in it."""
+    along = (np.arange(part.start, part.stop) - whole.start) * (
+        (NODES - 1) / max(1, whole.stop - whole.start - 1)
+    )
+    first = np.minimum(along.astype(np.int64), NODES - 2)
+    return first, along - first
 
 
 def _ramp(core: slice, length: int, overlap: int, where: slice) -> FloatArray:

@@ -16,6 +16,7 @@ from rayrelief.io.sources import BROKEN
 from rayrelief.large.arrays import TIFF, ZARR
 from rayrelief.large.layout import Window, shape_of
 from rayrelief.large.running import Finished
+from rayrelief.large.store import RESULT
 from rayrelief.large.tiff_files import tifffile_package
 from rayrelief.large.zarr_files import read_head, zarr_package
 from rayrelief.memory import in_words
@@ -58,7 +59,7 @@ def check_disk(folder: Path, height: int, width: int) -> None:
 
 def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
     """Write the depth of a map: whole, or not at all."""
-    partial = path.with_name(f"{path.name}.partial")
+    partial = finished.job.store.folder / f"{RESULT}{path.suffix}"
     if path.suffix.lower() in TIFF:
         _write_tiff(partial, finished, about)
         os.replace(partial, path)

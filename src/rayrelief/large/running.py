@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,18 +17,21 @@ from rayrelief.batch.running import run
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
+from rayrelief.io.atomic import atomic_write
+from rayrelief.io.sources import open_file
 from rayrelief.large.acceleration import Anderson
-from rayrelief.large.joining import Coarse, Coupling, ring_values
+from rayrelief.large.coarse import Coarse
+from rayrelief.large.joining import ring_values
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
 from rayrelief.large.steps import Decided, Job, Source
-from rayrelief.large.store import Store
+from rayrelief.large.store import RUN, STATE, Store, refusing_damage
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import ERROR_FRACTION
 
 TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
 MOST_SWEEPS = 40
-FASTEST, SLOWEST = 0.5, 0.9  # factors by which changes fall that are believed
+FASTEST, SLOWEST = 0.2, 0.9  # factors by which changes fall that are believed
 
 
 Result = TypeVar("Result")
@@ -66,42 +69,43 @@ class _State:
 
     sweep: int
     ring: FloatArray
-    offsets: FloatArray
+    moves: FloatArray
     changes: list[float] = field(default_factory=list)
     anderson: Anderson = field(default_factory=Anderson)
 
     @property
     def left(self) -> float:
         """Sum of the changes of all sweeps to come, if they fall no slower than the last ones."""
-        if len(self.changes) < 3:
+        if len(self.changes) < 2:
             return np.inf if not self.changes or self.changes[-1] > 0 else 0.0
-        third, second, last = self.changes[-3:]
-        slower = max(last / second, second / third) if min(second, third) > 0 else 0.0
-        rate = min(max(slower, FASTEST), SLOWEST)
-        return last * rate / (1 - rate)
+        falls = [b / a if a > 0 else 0.0 for a, b in pairwise(self.changes[-3:])]
+        rate = min(max(FASTEST, *falls), SLOWEST)
+        return self.changes[-1] * rate / (1 - rate)
 
     def save(self, path: Path) -> None:
-        temporary = path.with_suffix(".partial")
-        with temporary.open("wb") as file:
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
             np.savez(
                 file,
                 sweep=self.sweep,
                 ring=self.ring,
-                offsets=self.offsets,
+                moves=self.moves,
                 changes=np.array(self.changes),
                 given=np.array(self.anderson.given),
                 came=np.array(self.anderson.came),
             )
-        os.replace(temporary, path)
 
     @classmethod
     def load(cls, path: Path) -> _State:
-        with np.load(path) as kept:
+        with (
+            refusing_damage(path),
+            open_file(path) as file,
+            np.load(file, allow_pickle=False) as kept,
+        ):
             anderson = Anderson(list(kept["given"]), list(kept["came"]))
             return cls(
                 int(kept["sweep"]),
                 kept["ring"],
-                kept["offsets"],
+                kept["moves"],
                 kept["changes"].tolist(),
                 anderson,
             )
@@ -144,70 +148,63 @@ def integrate_blocks(
     work = _Work(engine, progress, range(len(layout)))
     decided: list[Decided] = work.each("integrating blocks", job.decide)
     _judge(decided)
-    counts = [each.parts for each in decided]
-    job = replace(job, first=tuple(np.cumsum([0, *counts]).tolist()))
-    couplings = work.each("joining blocks", job.couple)
-    coarse = Coarse(couplings, job.first[-1])
-    state = _sweeps(job, work, coarse, couplings, tolerance)
+    first = np.cumsum([0, *(each.parts for each in decided)])
+    bending = tuple(each.bending for each in decided)
+    job = replace(job, first=tuple(first.tolist()), bending=bending)
+    coarse = Coarse(work.each("joining blocks", job.couple), job.first[-1])
+    state = _sweeps(job, work, coarse, tolerance)
     constants, components = _constants(job, work, coarse, state)
-    work.each("writing blocks", partial(job.finish, sweep=state.sweep, offsets=constants))
+    work.each("writing blocks", partial(job.finish, sweep=state.sweep, moves=constants))
     converged = len(layout) == 1 or state.left <= tolerance
     return Finished(job, decided, tuple(state.changes), converged, components)
 
 
-def _sweeps(
-    job: Job, work: _Work, coarse: Coarse, couplings: list[Coupling], tolerance: float
-) -> _State:
+def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> _State:
     """Solve all blocks with the values around them held, and join them, until these stand still."""
-    path, numbers = job.store.folder / "state.npz", range(len(job.layout))
+    path, numbers = job.store.folder / STATE, range(len(job.layout))
     lengths = [sum(map(size_of, job.layout.ring(job.layout.block(number)))) for number in numbers]
     ends = np.cumsum(lengths)
-    state = _State.load(path) if path.is_file() else _joined(job, work, coarse, couplings, 0)
+    state = _State.load(path) if path.is_file() else _joined(job, work, coarse, 0)
     while len(numbers) > 1 and state.sweep < MOST_SWEEPS:
         if state.left <= tolerance:
             break
         sweep = state.sweep + 1
         rings = np.split(state.ring, ends[:-1])
-        own = [state.offsets[job.first[n] : job.first[n + 1]] for n in numbers]
+        own = [state.moves[job.first[n] : job.first[n + 1]] for n in numbers]
         given = [*zip(numbers, rings, own, strict=True)]
         work.each(f"sweep {sweep}", partial(job.solve, sweep=sweep), given)
-        found = _joined(job, work, coarse, couplings, sweep)
+        found = _joined(job, work, coarse, sweep)
         relief = float(np.std(found.ring)) or 1.0
         change = float(np.sqrt(np.mean((found.ring - state.ring) ** 2))) / relief
         ring = state.anderson.next(state.ring, found.ring)
         before = state.sweep
-        state = _State(sweep, ring, found.offsets, [*state.changes, change], state.anderson)
+        state = _State(sweep, ring, found.moves, [*state.changes, change], state.anderson)
         state.save(path)
         job.store.discard(f"surface.{before}", len(numbers))
     return state
 
 
-def _joined(job: Job, work: _Work, coarse: Coarse, couplings: list[Coupling], sweep: int) -> _State:
-    """Offsets of all parts after a sweep, and the values around the blocks with them."""
+def _joined(job: Job, work: _Work, coarse: Coarse, sweep: int) -> _State:
+    """Moves of all nodes after a sweep, and the values around the blocks with them."""
     asked = work.each(f"sweep {sweep}, joining", partial(job.balance, sweep=sweep))
-    offsets = coarse.offsets(asked)
-    rings = []
-    for number, coupling in enumerate(couplings):
-        ring = ring_values(job, job.layout.block(number), sweep)
-        ring += np.bincount(
-            coupling.pixel, coupling.share * offsets[coupling.part], minlength=len(ring)
-        )
-        rings.append(ring)
-    return _State(sweep, np.concatenate(rings), offsets)
+    moves = coarse.moves(asked, job.first)
+    blocks = map(job.layout.block, range(len(job.layout)))
+    rings = [ring_values(job, block, sweep, moves) for block in blocks]
+    return _State(sweep, np.concatenate(rings), moves)
 
 
 def _constants(job: Job, work: _Work, coarse: Coarse, state: _State) -> tuple[FloatArray, int]:
-    """Offsets with which the median of each component is 0, and how many components there are."""
-    task = partial(job.sample, sweep=state.sweep, offsets=state.offsets)
+    """Moves with which the median of each component is 0, and how many components there are."""
+    task = partial(job.sample, sweep=state.sweep, moves=state.moves)
     samples = work.each("finding the median", task)
     parts = np.concatenate([part for part, _ in samples])
     values = np.concatenate([value for _, value in samples])
     component = coarse.component[parts]
-    offsets = state.offsets.copy()
+    moves = state.moves.copy()
     found = np.unique(component)
     for each in found:
-        offsets[coarse.component == each] -= np.median(values[component == each])
-    return offsets, len(found)
+        moves[coarse.component == each] -= np.median(values[component == each])
+    return moves, len(found)
 
 
 @dataclass(frozen=True)
@@ -253,16 +250,25 @@ def _judge(decided: list[Decided]) -> None:
         )
 
 
+def kept_layout(folder: Path) -> Layout | None:
+    """Blocks of the run that a folder holds parts of, if any."""
+    noted = Store(folder).noted(RUN)
+    if noted is None:
+        return None
+    with refusing_damage(folder / f"{RUN}.json"):
+        return Layout.from_lists(noted)
+
+
 def _check_same(job: Job) -> None:
     """Note what the folder is for; InputError if it holds parts of another run."""
     job.store.folder.mkdir(parents=True, exist_ok=True)
     told = (job.source, job.camera.summary(), job.method, job.layout, job.kind)
-    own = {"run": hashlib.sha256(repr(told).encode()).hexdigest()}
-    noted = job.store.noted("run")
+    own = {"run": hashlib.sha256(repr(told).encode()).hexdigest(), **job.layout.as_lists()}
+    noted = job.store.noted(RUN)
     if noted is not None and noted != own:
         raise InputError(
             f"{job.store.folder} holds parts of a run with another map or other settings",
             expected="the same map, camera, method and memory",
             remedy="Give the same ones to go on, or remove the folder to begin again",
         )
-    job.store.note("run", own)
+    job.store.note(RUN, own)

@@ -12,10 +12,11 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.graph import STEPS, Connectivity
+from rayrelief.large.coarse import Coupling, couple_core
 from rayrelief.large.equations import EdgeImages, parts, settled
-from rayrelief.large.joining import Coupling, couple_core, glued, residual_of_core
+from rayrelief.large.joining import Asked, glued, residual_of_core
 from rayrelief.large.layout import Block, Layout, Window, shape_of, within
-from rayrelief.large.store import Store
+from rayrelief.large.store import Store, refusing_damage
 from rayrelief.large.sweeping import solve_block
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing
@@ -43,8 +44,8 @@ class Decided:
     ----------
     pixels, facing_away
         Pixels with a depth in the core, and normals of the block that face away.
-    parts
-        Parts of the block that move as wholes.
+    parts, bending
+        Parts of the block, and how many of the first ones may bend.
     outcome
         Name of how the run ended; empty where the block has no pixel.
     """
@@ -52,6 +53,7 @@ class Decided:
     pixels: int = 0
     facing_away: int = 0
     parts: int = 0
+    bending: int = 0
     outcome: str = ""
 
 
@@ -61,8 +63,9 @@ class Job:
 
     Attributes
     ----------
-    first
-        Number of the first part of each block, and of all parts; empty until all are decided.
+    first, bending
+        Number of the first part of each block, and of all parts; how many parts of each block may
+        bend. Empty until all are decided.
     """
 
     source: Source
@@ -73,6 +76,7 @@ class Job:
     kind: DepthKind
     threads: int | None
     first: tuple[int, ...] = ()
+    bending: tuple[int, ...] = ()
 
     @property
     def connectivity(self) -> Connectivity:
@@ -89,7 +93,8 @@ class Job:
         """Run the method on a block, and keep the surface and the equations that it ends with."""
         noted = self.store.noted(f"decided.{number}")
         if noted is not None:
-            return Decided(**noted)
+            with refusing_damage(self.store.folder / f"decided.{number}.json"):
+                return Decided(**noted)
         block = self.layout.block(number)
         normals, mask = self.source.read(block.whole)
         mask = mask & np.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
@@ -101,32 +106,32 @@ class Job:
         """How the parts of all blocks meet in a core."""
         return couple_core(self, self.layout.block(number))
 
-    def balance(self, number: int, sweep: int) -> tuple[npt.NDArray[np.int64], FloatArray]:
-        """What the equations of a core ask of the parts of all blocks after a sweep."""
+    def balance(self, number: int, sweep: int) -> list[Asked]:
+        """What the equations of a core ask of the nodes of blocks after a sweep."""
         return residual_of_core(self, self.layout.block(number), sweep)
 
     def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> int:
-        """Solve a block with the values of its ring held: its number, those, and its offsets."""
-        number, ring, offsets = given
+        """Solve a block with the values of its ring held: its number, those, and its moves."""
+        number, ring, moves = given
         if not self.store.has(f"surface.{sweep}", number):
-            x = solve_block(self, self.layout.block(number), sweep - 1, ring, offsets)
+            x = solve_block(self, self.layout.block(number), sweep - 1, ring, moves)
             self.store.write(f"surface.{sweep}", number, x)
         return number
 
     def sample(
-        self, number: int, sweep: int, offsets: FloatArray
+        self, number: int, sweep: int, moves: FloatArray
     ) -> tuple[npt.NDArray[np.int32], FloatArray]:
         """Parts and values of some pixels of a core."""
         block = self.layout.block(number)
-        x = glued(self, block.core, sweep, offsets)[::SAMPLE, ::SAMPLE]
+        x = glued(self, block.core, sweep, moves)[::SAMPLE, ::SAMPLE]
         labels = self.store.read("parts", number)[within(block.core, block.whole)]
         found = labels[::SAMPLE, ::SAMPLE]
         inside = np.isfinite(x) & (found >= 0)
         return found[inside] + np.int32(self.first[number]), x[inside]
 
-    def finish(self, number: int, sweep: int, offsets: FloatArray) -> float:
+    def finish(self, number: int, sweep: int, moves: FloatArray) -> float:
         """Keep the depth of a core; returns its largest absolute value."""
-        x = glued(self, self.layout.block(number).core, sweep, offsets)
+        x = glued(self, self.layout.block(number).core, sweep, moves)
         depth = np.exp(x, out=x) if self.camera.central else x
         self.store.write("depth", number, depth.astype(np.float32))
         finite = depth[np.isfinite(depth)]
@@ -142,7 +147,7 @@ class Job:
         problem = assemble(normals, camera, mask=mask, method=method)
         solution = method.solve(problem, CPU(self.threads))
         equations = settled(problem, solution)
-        labels = parts(problem.graph, equations[: len(equations) // 2])
+        labels, bending = parts(problem.graph, equations[: len(equations) // 2])
         x = problem.graph.scatter(solution.x)
         if problem.depth_kind != self.kind:
             _measured_along(camera, x, equations, self.connectivity)
@@ -152,6 +157,7 @@ class Job:
             int(np.count_nonzero(inside[within(block.core, block.whole)])),
             problem.preprocessing.facing_away,
             int(labels.max()) + 1,
+            bending,
             solution.outcome.name,
         )
 

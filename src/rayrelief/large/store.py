@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.io.sources import read_bytes
+from rayrelief.errors import FileError
+from rayrelief.io.atomic import TEMPORARY, atomic_write, write_whole
+from rayrelief.io.sources import BROKEN, open_file, read_bytes
 from rayrelief.large.layout import Layout, Window, common, shape_of, size_of, within
 
 Array = npt.NDArray[Any]
+RUN, STATE, RESULT = "run", "state.npz", "result"
+OURS = re.compile(
+    rf"{RUN}\.json|{re.escape(STATE)}|{RESULT}\.\w+|decided\.\d+\.json"
+    rf"|(depth|equations|inside|parts|surface\.\d+)\.\d+\.npy|{TEMPORARY.pattern}"
+)
+LARGEST = 50_000_000  # bytes of plain values
 
 
 @dataclass(frozen=True)
@@ -33,15 +43,15 @@ class Store:
 
     def write(self, name: str, number: int, array: Array) -> None:
         """Keep an array of a block."""
-        path = self.path(name, number)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        with temporary.open("wb") as file:
+        with atomic_write(self.path(name, number)) as temporary, temporary.open("wb") as file:
             np.save(file, array)
-        os.replace(temporary, path)
 
     def read(self, name: str, number: int) -> Array:
         """Array of a block, of which only the part that is looked at comes into memory."""
-        array: Array = np.load(self.path(name, number), mmap_mode="r")
+        path = self.path(name, number)
+        with refusing_damage(path):
+            open_file(path).close()  # which refuses what is no regular file
+            array: Array = np.lib.format.open_memmap(path, mode="r")
         return array
 
     def discard(self, name: str, count: int) -> None:
@@ -65,15 +75,45 @@ class Store:
 
     def note(self, name: str, values: dict[str, Any]) -> None:
         """Keep plain values."""
-        path = self.folder / f"{name}.json"
-        temporary = path.with_suffix(".partial")
-        temporary.write_text(json.dumps(values), encoding="utf-8")
-        os.replace(temporary, path)
+        write_whole(self.folder / f"{name}.json", json.dumps(values))
 
     def noted(self, name: str) -> dict[str, Any] | None:
         """Plain values that were kept, or None."""
         path = self.folder / f"{name}.json"
         if not path.is_file():
             return None
-        values: dict[str, Any] = json.loads(read_bytes(path))
+        with refusing_damage(path):
+            values: dict[str, Any] = json.loads(read_bytes(path, largest=LARGEST))
+            if not isinstance(values, dict):
+                raise TypeError(f"{type(values).__name__} instead of named values")
         return values
+
+
+@contextmanager
+def refusing_damage(path: Path) -> Iterator[None]:
+    """Turn what a broken file of a working folder raises into an error that says what to do."""
+    try:
+        yield
+    except (FileError, *BROKEN) as error:
+        raise FileError(
+            f"{path} cannot be gone on with: {type(error).__name__}: {error}",
+            expected="a file as an earlier run left it",
+            remedy=f"Remove the folder {path.parent} to begin again",
+        ) from error
+
+
+def check_ours(folder: Path) -> None:
+    """Raise FileError if a working folder, which is removed in the end, holds anything else."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    foreign = next((name for name in names if not OURS.fullmatch(name)), None)
+    begun = f"{RUN}.json" in names or all(map(TEMPORARY.fullmatch, names))  # killed before it
+    if foreign is None and begun and folder.is_dir() and not folder.is_symlink():
+        return
+    what = f"holds {foreign}" if foreign else f"is no folder with the {RUN}.json of a run"
+    raise FileError(
+        f"{folder} {what}, and would be removed at the end of this run",
+        expected="nothing there, or what an earlier run left",
+        remedy="Choose another -o, or move it away",
+    )

@@ -10,7 +10,7 @@ from rayrelief.backends.threads import kernel_threads
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import STEPS, PixelGraph, pixel_graph
 from rayrelief.large.equations import EdgeImages
-from rayrelief.large.joining import equations_of
+from rayrelief.large.joining import Member, equations_of, lift
 from rayrelief.large.layout import Block, shape_of, within
 from rayrelief.operators import Operator
 from rayrelief.solvers.multigrid import Multigrid
@@ -18,77 +18,74 @@ from rayrelief.solvers.multigrid import Multigrid
 if TYPE_CHECKING:
     from rayrelief.large.steps import Job
 
-SOLVER = Multigrid(rtol=1e-8)
+SOLVER = Multigrid(rtol=1e-4)  # of the correction: the next sweep finds what is left
 
 
 def solve_block(
-    job: Job, block: Block, sweep: int, ring: FloatArray, offsets: FloatArray
+    job: Job, block: Block, sweep: int, ring: FloatArray, moves: FloatArray
 ) -> FloatArray:
-    """Surface (h, w) of a block, from its surface after a sweep with offsets of its parts.
+    """Surface (h, w) of a block, from its surface after a sweep with the moves of its nodes.
 
-    Equations that lead to the ring become anchors: their say goes to the diagonal, and what they
-    ask for to the right-hand side.
+    What is solved for is the correction. Equations that lead to the ring become anchors: their say
+    goes to the diagonal, and what they ask for is in the residual.
     """
     outer = job.layout.grown(block.whole, 1)
-    inside = job.store.window(job.layout, "inside", outer)
-    start = _start(job, block, sweep, offsets)
     whole = within(block.whole, outer)
-    held = np.zeros(shape_of(outer))
-    passed = 0
-    for window in job.layout.ring(block):
-        height, width = shape_of(window)
-        held[within(window, outer)] = ring[passed : passed + height * width].reshape(height, width)
-        passed += height * width
-    images = equations_of(job, outer)
+    inside = job.store.window(job.layout, "inside", outer)
     free = np.zeros_like(inside)
     free[whole] = inside[whole]
     if not free.any():
         return np.full(shape_of(block.whole), np.nan)
-    conductance, anchors, right = _system(images, free, held)
-    del images, held
+    x = np.zeros(shape_of(outer))
+    x[whole] = start = _start(job, block, sweep, moves)
+    passed = 0
+    for window in job.layout.ring(block):
+        height, width = shape_of(window)
+        x[within(window, outer)] = ring[passed : passed + height * width].reshape(height, width)
+        passed += height * width
+    images = equations_of(job, outer)
+    left = images.residual(x)[whole]
+    del x
+    conductance, anchors = _system(images, free)
+    del images
     graph, conductance = _graph(job, free[whole], conductance[(slice(None), *whole)])
-    diagonal = graph.gather(anchors[whole]).astype(np.float32)
-    rhs, x = graph.gather(right[whole]), graph.gather(start)
-    del anchors, right
+    diagonal = graph.gather(anchors[whole])
+    del anchors
     operator = Operator(graph, conductance, diagonal if diagonal.any() else None)
     with kernel_threads(job.threads, graph.size):
-        solved = SOLVER.prepare(operator).solve(np.array(rhs), np.array(x)).x
+        rhs = np.array(graph.gather(left))
+        moved = SOLVER.prepare(operator).solve(rhs, np.zeros_like(rhs)).x
     # What nothing holds stays where it was.
     component, kept = graph.component_of_node, ~operator.anchored
     if kept.any():
-        moved = np.bincount(component, solved - x) / np.diff(graph.starts)
-        solved = solved - np.where(kept, moved, 0.0)[component]
-    surface: FloatArray = graph.scatter(solved)
+        mean = np.bincount(component, moved) / np.diff(graph.starts)
+        moved = moved - np.where(kept, mean, 0.0)[component]
+    surface: FloatArray = start + graph.scatter(moved)
     return surface
 
 
-def _start(job: Job, block: Block, sweep: int, offsets: FloatArray) -> FloatArray:
-    """Surface of the block after the last sweep; the median of a part where it has none yet."""
+def _start(job: Job, block: Block, sweep: int, moves: FloatArray) -> FloatArray:
+    """Surface of the block after the last sweep; the median of it where it has none yet."""
     x = np.array(job.store.read(f"surface.{sweep}", block.number))
-    x += np.append(offsets, 0.0)[job.store.read("parts", block.number)]
+    labels = job.store.read("parts", block.number)
+    x += lift(job, Member(block, block.whole, labels, np.ones(())), moves)
     missing = ~np.isfinite(x)
     x[missing] = 0.0 if missing.all() else np.median(x[~missing][::101])
     return x
 
 
-def _system(
-    images: EdgeImages, free: BoolArray, held: FloatArray
-) -> tuple[SingleArray, FloatArray, FloatArray]:
-    """Conductances (D, h, w) between free pixels, anchors (h, w) and right-hand side (h, w)."""
+def _system(images: EdgeImages, free: BoolArray) -> tuple[SingleArray, SingleArray]:
+    """Conductances (D, h, w) between free pixels, and anchors (h, w)."""
     steps = STEPS[images.connectivity]
     conductance: SingleArray = np.zeros((len(steps), *free.shape), np.float32)
-    anchors, right = np.zeros(free.shape), np.zeros(free.shape)
-    for p, here, there, say, target in images.pairs():
+    anchors: SingleArray = np.zeros(free.shape, np.float32)
+    for p, here, there, say, _ in images.pairs():
         both = free[here] & free[there]
         conductance[2 * p][here] = np.where(both, say, 0.0)
         conductance[2 * p + 1][there] = np.where(both, say, 0.0)
-        flux = say * target.astype(np.float64)
-        for one, other, sign in ((here, there, 1.0), (there, here, -1.0)):
-            leads_out = free[one] & ~free[other]
-            anchors[one] += np.where(leads_out, say, 0.0)
-            right[one] += np.where(free[one], sign * flux, 0.0)
-            right[one] += np.where(leads_out, say * held[other], 0.0)
-    return conductance, anchors, right
+        for one, other in ((here, there), (there, here)):
+            anchors[one] += np.where(free[one] & ~free[other], say, 0.0)
+    return conductance, anchors
 
 
 def _graph(job: Job, free: BoolArray, images: SingleArray) -> tuple[PixelGraph, SingleArray]:

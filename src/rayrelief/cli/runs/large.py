@@ -14,23 +14,25 @@ import typer
 
 from rayrelief.batch.base import Engine
 from rayrelief.batch.here import Here
+from rayrelief.batch.kept import Kept
 from rayrelief.batch.plan import absolute
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.options.shared import Input
-from rayrelief.cli.runs.inputs import check_not_replaced
+from rayrelief.cli.runs.inputs import check_not_replaced, scene_files
 from rayrelief.cli.runs.places import check_folder
-from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.runs.report import reported, to_json
 from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
-from rayrelief.io.atomic import write_whole
+from rayrelief.io.atomic import locked, write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
 from rayrelief.large.planning import side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
-from rayrelief.large.running import Finished, integrate_blocks
+from rayrelief.large.running import Finished, integrate_blocks, kept_layout
+from rayrelief.large.store import check_ours
 from rayrelief.large.tiles import write_tiles
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
@@ -75,8 +77,15 @@ def integrate_large(
         raise typer.BadParameter("--mesh-format: the tiles of a map in blocks are .glb files")
     began, path, out = time.perf_counter(), absolute(paths[0]), absolute(out)
     check_folder(out.parent)
-    check_not_replaced([path], [out])
+    work = out.with_name(f"{out.name}.work")
+    beside = [out.with_suffix(suffix) for suffix in (".json", ".camera.json", ".tiles")]
+    read = scene_files(path, source.camera_text, source.mask)
+    check_not_replaced(read, beside)
+    # These two are removed with all that is in them.
+    holding = (folder for file in read for folder in absolute(file).parents)
+    check_not_replaced([*read, *holding], [out, work])
     check_place(out)
+    check_ours(work)
     mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
     with quiet_libraries():
         found = MapFile.at(path, source.convention, mask)
@@ -90,7 +99,10 @@ def integrate_large(
         say("note: the left and right border of a panorama in blocks are not joined")
     size, count = parse_memory(memory), 1 if workers is None else workers
     own = threads or max(1, cores() // count)
-    layout = Layout.of(*found.shape, side_for(size, count, method, own))
+    # What is free changes from run to run: without a limit the blocks stay those that were begun.
+    layout = kept_layout(work) if memory is None else None
+    if layout is None or layout.shape != found.shape:
+        layout = Layout.of(*found.shape, side_for(size, count, method, own))
     engine: Engine = Here(own) if count == 1 else Processes(count, own, size // count)
     if scheduler is not None:
         from rayrelief.batch.cluster import Cluster
@@ -100,9 +112,16 @@ def integrate_large(
         f"note: {len(layout)} blocks of at most {_sides(layout)} pixels, overlap "
         f"{layout.overlap}, for {in_words(size)}"
     )
-    work = out.with_name(f"{out.name}.work")
     camera = _sized(camera, *found.shape)
-    with Interruptible(), _progress() as progress:
+    work.mkdir(exist_ok=True)
+    report_file = out.with_suffix(".json")
+    with (
+        Interruptible(),
+        locked(work, wait=False),
+        reported(report_file, map=str(path), size=list(found.shape[::-1])),
+        _progress() as progress,
+        Kept(engine) as kept,
+    ):
         try:
             finished = integrate_blocks(
                 found,
@@ -110,7 +129,7 @@ def integrate_large(
                 work,
                 method=method,
                 layout=layout,
-                engine=engine,
+                engine=kept,
                 threads=own,
                 progress=progress,
             )
@@ -118,12 +137,12 @@ def integrate_large(
             write_depth(out, finished, report)
             write_camera(out.with_suffix(".camera.json"), camera)
             if "glb" in mesh_formats:
-                write_tiles(out.with_suffix(".tiles"), finished, engine, progress)
+                write_tiles(out.with_suffix(".tiles"), finished, kept, progress)
         except KeyboardInterrupt:
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
-    write_whole(out.with_suffix(".json"), to_json(report) + "\n")
-    shutil.rmtree(work)
+        write_whole(report_file, to_json(report) + "\n")
+        shutil.rmtree(work)
     if not finished.converged:
         say("warning: the blocks had not settled after the last sweep (see changes in the report)")
     if as_json:

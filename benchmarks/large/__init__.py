@@ -1,0 +1,1 @@
+"""Maps in blocks: rate, error, seams, memory, and the cost on many machines."""

@@ -1,0 +1,191 @@
+"""The coarse problem: what moves the parts of all blocks so that the energy is least.
+
+The surface is the sum over blocks of share * (x of the block + the bilinear move of its part). The
+moves of all nodes that minimise the energy of all equations solve a problem with one unknown per
+part and node, and a matrix Z^T A Z in which those are neighbours that an equation joins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from rayrelief.conventions import FloatArray
+from rayrelief.graph import STEPS
+from rayrelief.large.joining import Asked, equations_of, members, nodes
+from rayrelief.large.layout import NODES, Block, IntArray, Window, shape_of, within
+
+if TYPE_CHECKING:
+    from rayrelief.large.steps import Job
+
+TILE = 128  # pixels along a side of what is coupled at a time
+REGULAR = 1e-11  # of the diagonal: fixes what nothing else determines
+CORNERS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """Entries of the coarse matrix from the equations of one core.
+
+    Attributes
+    ----------
+    first, second, value
+        (E,) unknowns, and what is added to the matrix there.
+    """
+
+    first: IntArray
+    second: IntArray
+    value: FloatArray
+
+
+def couple_core(job: Job, block: Block) -> Coupling:
+    """Coarse matrix of the equations of one core: Z^T A Z, with the moves of all nodes in Z."""
+    steps = np.array(STEPS[job.connectivity][::2], dtype=np.int64)
+    local = np.full(NODES**2 * job.first[-1], -1, np.int32)
+    first, second, value = [], [], []
+    rows, columns = block.core
+    for top in range(rows.start, rows.stop, TILE):
+        strip = slice(top, min(top + TILE, rows.stop)), columns
+        outer = job.layout.grown(strip, 1)
+        conductance = equations_of(job, outer).conductance
+        unknown, weight = _unknowns(job, outer)
+        for left in range(columns.start, columns.stop, TILE):
+            tile = strip[0], slice(left, min(left + TILE, columns.stop))
+            part = within(job.layout.grown(tile, 1), outer)
+            own = within(tile, job.layout.grown(tile, 1))
+            bounds = (own[0].start, own[0].stop, own[1].start, own[1].stop)
+            arrays = tuple(
+                np.ascontiguousarray(array[(slice(None), *part)])
+                for array in (unknown, weight, conductance)
+            )
+            met, matrix = _galerkin(arrays, steps, bounds, local)
+            i, j = np.nonzero(matrix)
+            first.append(met[i])
+            second.append(met[j])
+            value.append(matrix[i, j])
+    return _added_up(*map(np.concatenate, (first, second, value)))
+
+
+class Coarse:
+    """The coarse problem, factorised.
+
+    Attributes
+    ----------
+    component
+        (parts,) which parts hang together.
+    """
+
+    def __init__(self, couplings: list[Coupling], parts: int) -> None:
+        from scipy.sparse import coo_array, diags_array
+        from scipy.sparse.csgraph import connected_components
+        from scipy.sparse.linalg import splu
+
+        first = np.concatenate([c.first for c in couplings])
+        second = np.concatenate([c.second for c in couplings])
+        value = np.concatenate([c.value for c in couplings])
+        self.parts = parts
+        joined = coo_array(
+            (np.ones(len(first)), (first // NODES**2, second // NODES**2)), shape=(parts, parts)
+        )
+        self.component: npt.NDArray[np.int32] = connected_components(joined, directed=False)[1]
+        # Most parts are small, and do not reach most nodes of their block.
+        self._met, position = np.unique(first, return_inverse=True)
+        entries = value, (position, np.searchsorted(self._met, second))
+        matrix: Any = coo_array(entries, shape=(len(self._met),) * 2).tocsc()
+        regular = diags_array(REGULAR * matrix.diagonal())
+        self._solver = splu((matrix + regular).tocsc()) if len(self._met) else None
+
+    def moves(self, asked: list[list[Asked]], first: tuple[int, ...]) -> FloatArray:
+        """Moves (parts, nodes), from what all cores ask of the nodes of some blocks."""
+        right = np.zeros((self.parts, NODES**2))
+        for core in asked:
+            for number, values in core:
+                right[first[number] : first[number + 1]] += values
+        moves = np.zeros(right.size)
+        if self._solver is None:
+            return moves.reshape(right.shape)
+        moves[self._met] = self._solver.solve(right.ravel()[self._met])
+        # The constant of a component is free, and rounding errors must not move it.
+        component = self.component[self._met // NODES**2]
+        total, count = np.bincount(component, moves[self._met]), np.bincount(component)
+        moves[self._met] -= (total / np.maximum(count, 1))[component]
+        return moves.reshape(right.shape)
+
+
+def _unknowns(job: Job, window: Window) -> tuple[npt.NDArray[np.int32], FloatArray]:
+    """Unknowns (Q, h, w) that move each pixel of a window, -1 for none, and how much."""
+    found = [*members(job, window)]
+    shape = CORNERS * len(found), *shape_of(window)
+    unknown, much = np.full(shape, -1, np.int32), np.zeros(shape)
+    q = 0
+    for member in found:
+        here = within(member.both, window)
+        inside = (member.labels >= 0) & (member.share > 0)
+        first = NODES**2 * job.first[member.block.number]
+        for node, weight in nodes(job, member):
+            met = inside & (weight > 0)
+            unknown[q][here] = np.where(met, first + node, -1)
+            much[q][here] = np.where(met, member.share * weight, 0.0)
+            q += 1
+    return unknown, much
+
+
+def _added_up(first: IntArray, second: IntArray, value: FloatArray) -> Coupling:
+    """Entries at the same place as one."""
+    both, where = np.unique(np.stack((first, second)), axis=1, return_inverse=True)
+    total: FloatArray = np.zeros(both.shape[1])
+    np.add.at(total, where.ravel(), value)
+    return Coupling(both[0], both[1], total)
+
+
+@njit(cache=True)
+def _galerkin(arrays: Any, steps: Any, bounds: Any, local: Any) -> Any:
+    """Unknowns of a tile, and their dense matrix from the equations of its own pixels.
+
+    Unknowns and weights (Q, h, w) and conductances (P, h, w) include the pixels around those within
+    the bounds; local is all -1 before and afterwards.
+    """
+    unknown, weight, conductance = arrays
+    met = np.empty(unknown.size, np.int64)
+    count = 0
+    for k in unknown.ravel():
+        if k >= 0 and local[k] < 0:
+            local[k] = count
+            met[count] = k
+            count += 1
+    matrix = np.zeros((count, count))
+    at, by = np.empty(2 * len(unknown), np.int64), np.empty(2 * len(unknown))
+    top, bottom, left, right = bounds
+    for i in range(top, bottom):
+        for j in range(left, right):
+            for p in range(len(steps)):
+                say = conductance[p, i, j]
+                if say <= 0:
+                    continue
+                i_there, j_there = i + steps[p, 1], j + steps[p, 0]
+                n = 0
+                for q in range(len(unknown)):
+                    a, b = unknown[q, i, j], unknown[q, i_there, j_there]
+                    here, there = weight[q, i, j], weight[q, i_there, j_there]
+                    if a == b:
+                        if a >= 0 and here != there:
+                            at[n], by[n] = local[a], here - there
+                            n += 1
+                        continue
+                    if a >= 0:
+                        at[n], by[n] = local[a], here
+                        n += 1
+                    if b >= 0:
+                        at[n], by[n] = local[b], -there
+                        n += 1
+                for k in range(n):
+                    scaled = say * by[k]
+                    for m in range(n):
+                        matrix[at[k], at[m]] += scaled * by[m]
+    for k in range(count):
+        local[met[k]] = -1
+    return met[:count].copy(), matrix
