@@ -18,8 +18,8 @@ from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.gallery import GALLERY
 
 threads.NODES_PER_THREAD = 100  # so that threads really run
-scene = GALLERY["overlapping_spheres"](60, 80)
-point = rayrelief.DepthPrior.at([(40, 30, 2.0)], 60, 80)
+scene = GALLERY["overlapping_spheres"](36, 48)
+point = rayrelief.DepthPrior.at([(24, 18, 2.0)], 36, 48)
 runs = {name: (recipe, None) for name, recipe in RECIPES.items()}
 runs["one known depth"] = rayrelief.RayPlane, point
 for name, (recipe, prior) in runs.items():

@@ -83,11 +83,16 @@ def _start() -> None:
     if str(numba.config.THREADING_LAYER) == "default":
         numba.config.THREADING_LAYER = "forksafe"
     variable = "OMP_WAIT_POLICY"
-    if variable in os.environ:
-        numba.get_num_threads()
-        return
-    os.environ[variable] = "passive"
+    is_set = variable in os.environ
+    os.environ.setdefault(variable, "passive")
     try:
         numba.get_num_threads()
+    except ValueError as error:
+        raise IntegrationError(
+            f"numba cannot start its threads: {error}",
+            expected="settings that this machine can follow",
+            remedy="Unset NUMBA_NUM_THREADS and NUMBA_THREADING_LAYER",
+        ) from error
     finally:
-        del os.environ[variable]
+        if not is_set:
+            del os.environ[variable]

@@ -154,13 +154,14 @@ def integrate_batch(
 
     For maps that keep coming, a ``gpu.BatchIntegrator`` keeps its memory between them.
     """
-    shape = tuple(normals[0].shape) if len(normals) else ()
+    count = len(normals) if hasattr(normals, "__len__") else 0
+    shape = tuple(getattr(normals[0], "shape", ())) if count else ()
     require(
         len(shape) == 3,
-        f"{len(normals)} maps of the shape {shape} were given",
+        f"{count} maps of the shape {shape} were given",
         "one or more of the shape (height, width, 3)",
         "Stack maps of one size: numpy.stack([first, second])",
     )
-    cameras = [camera] * len(normals) if isinstance(camera, Camera) else list(camera)
+    cameras = [camera] * count if isinstance(camera, Camera) else list(camera)
     batch = BatchIntegrator(cameras, shape[0], shape[1], method, machine=machine)
     return batch.integrate(normals, mask=mask, start=start)

@@ -21,6 +21,7 @@ from rayrelief.backends.cuda.layout import Struct
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
 from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.formulation.confidence import relative
 from rayrelief.gpu.constants import Parts
 from rayrelief.gpu.source import ROUND, Box, Source, box_of, fits
 from rayrelief.graph import STEPS
@@ -120,6 +121,10 @@ class Resident:
         else:
             engine.schedule.formulate()
         if confidence is not None:
+            if self.source.intervals:
+                inside = xp.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
+                inside = inside if mask is None else inside & mask
+                confidence = relative(xp.where(inside, confidence, 0.0), xp)
             work.point("confidence", confidence.ravel())
             engine.schedule.trust(intervals=self.source.intervals)
         engine.queue.mark()

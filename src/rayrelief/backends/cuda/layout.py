@@ -16,9 +16,10 @@ from rayrelief.memory import in_words
 DENSE = 96
 SLOTS = 17  # of partial sums
 
-# One block does all of a level with at most so many tiles: a pass of the cycle, or the set-up.
+# One block does all of a level with at most so many tiles: a pass of the cycle, or the set-up,
+# which has room for few nodes; with eight directions each tile has more of them.
 TAIL_TILES = 900
-SMALL_SET_UP_TILES = 64
+SMALL_SET_UP_TILES = {4: 64, 8: 4}
 PIXELS_PER_PART = 4  # of parts that are moved, at least
 
 Struct = npt.NDArray[np.void]
@@ -128,7 +129,7 @@ class Workspace:
         self.grid["height"], self.grid["width"] = self.height, self.width
         self.grid["levels"] = len(self.sizes) + 1
         self.grid["tail"] = first_with(self.sizes, TAIL_TILES)
-        self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES)
+        self.grid["small_set_up"] = first_with(self.sizes, SMALL_SET_UP_TILES[self.directions])
         pixels = self.pixels
         self.place("x", pixels, np.float64)
         self._share_solver_memory()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 LEVELS = 12
 INTERPOLATED = 6
 TILE = 3  # pixels, or tiles, along a side of an aggregate
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class LevelSize:
     Measured: the first level has 1.1 nodes per tile on maps, and each one more than that above it,
     up to three; what has no room is left out of the hierarchy, which then needs more cycles. Rows
     that are cut off are worse: the cycle is not symmetric then, and may not converge. With eight
-    directions rows of up to 30 and 46 entries were seen on the first two levels, and on a crowd of
-    a megapixel 1.4, 2, 3.7 and 7 nodes per tile.
+    directions a crowd of four megapixels was seen with 1.3, 1.9, 3.7, 8, 19 and 40 nodes per tile,
+    and rows of up to 46 entries on the first three levels, then 71, 133 and 231.
     """
 
     rows: int
@@ -40,7 +41,7 @@ class LevelSize:
 
     @property
     def _usual_nodes(self) -> tuple[int, float]:
-        return _NODES_PER_TILE[self.directions].get(self.depth, (0, 1.5 * self.directions))
+        return _of_depth(_NODES_PER_TILE[self.directions], self.depth)
 
     @property
     def room(self) -> int:
@@ -53,14 +54,14 @@ class LevelSize:
     @property
     def width(self) -> int:
         """Entries of a row."""
-        few = {1: 24, 2: 32} if self.directions == 4 else {1: 40, 2: 64}
-        return ({1: 64} if self.is_small else few).get(self.depth, 96)
+        width = _of_depth(_WIDTHS[self.directions], self.depth)
+        return max(width, 64 if self.depth == 1 else 96) if self.is_small else width
 
     @property
     def from_width(self) -> int:
         """Nodes of the level above that a node restricts from; pixels have labels instead."""
-        few = {1: 0, 2: 48, 3: 96} if self.directions == 4 else {1: 0, 2: 128, 3: 128}
-        return ({1: 0} if self.is_small else few).get(self.depth, 256)
+        width = _of_depth(_FROM_WIDTHS[self.directions], self.depth)
+        return max(width, 256) if self.is_small and self.depth > 1 else width
 
     def arrays(self) -> dict[str, tuple[int, Any]]:
         """Length and type of each array."""
@@ -86,13 +87,20 @@ class LevelSize:
         return sum(length * np.dtype(kind).itemsize for length, kind in self.arrays().values())
 
 
-# Room for these on a level, and for more where there are few tiles: there masks are anything.
+# Of each level, and of all below the last: room for these nodes, and for more where there are at
+# most so many tiles, since there masks are anything; entries of rows and of origins.
 _NODES_PER_TILE = {
-    4: {1: (20_000, 1.45), 2: (2_000, 1.5), 3: (300, 2.5)},
-    8: {1: (20_000, 1.8), 2: (2_000, 2.2), 3: (300, 5.0)},
+    4: [(20_000, 1.45), (2_000, 1.5), (300, 2.5), (0, 6.0)],
+    8: [(20_000, 1.8), (2_000, 2.2), (300, 5.0), (0, 12.0), (0, 30.0), (0, 60.0)],
 }
+_WIDTHS = {4: [24, 32, 96], 8: [40, 64, 96, 128, 224, 448]}
+_FROM_WIDTHS = {4: [0, 48, 96, 256], 8: [0, 128, 128, 256, 256, 512]}
 _NODE_FLOATS = ["inverse", "strongest", "mass", "strong", "own", "anchor", "b", "d", "x", "r", "e"]
 _NODE_INTEGERS = ["tile_of", "length", "rank", "aggregate", "from_length"]
+
+
+def _of_depth(values: list[Value], depth: int) -> Value:
+    return values[min(depth, len(values)) - 1]
 
 
 def level_sizes(height: int, width: int, directions: int = 4) -> list[LevelSize]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rayrelief.backends.cuda.layout import Workspace
-from rayrelief.backends.cuda.levels import LevelSize
+from rayrelief.backends.cuda.levels import LEVELS, LevelSize
 from rayrelief.backends.cuda.machine import Queue
 
 WEIGHED = 32, 64  # pixels of a block of the kernel ``weigh``, times directions
@@ -18,6 +18,10 @@ MOST_BLOCKS = 2112  # of kernels whose threads go on until all is done
 MOST_PARTS = 1024  # more partial sums are added up by a kernel of their own
 SUM_RR, SUM_RZ, SUM_PQ = 0, 1, 7  # kernels/grid.h
 
+CROWDED = {
+    4: LEVELS,
+    8: 5,
+}  # by directions: first level with too many nodes around each for a block
 # Strong edges, the damping of the interpolation, and the part of the spectrum that is smoothed.
 STRENGTH, DAMPING, SMOOTHED = 0.25, 0.85, 0.08
 
@@ -168,6 +172,9 @@ class Schedule:
             self._number_tiles(below)
             launch("number", nodes, 128, size.depth)
             launch("rows", nodes, 128, size.depth)
+            if size.depth >= CROWDED[self.directions]:
+                launch("product_deep", _blocks(below.room, 1), 32, size.depth)
+                continue
             product = "product_fine" if size.depth <= 2 else "product"
             launch(product, _blocks(1.3 * below.tiles, 4, 4 * MOST_BLOCKS), 128, size.depth)
         launch("set_up_last", 1, 256)

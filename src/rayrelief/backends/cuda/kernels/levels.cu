@@ -320,10 +320,11 @@ KERNEL(find, 128) {
   find_aggregates(g, a, BLOCK * WARPS + WARP, BLOCKS * WARPS, label[WARP], 1024);
 }
 // Fine levels have few nodes around, and many products at once; coarse ones the other way round.
-template <int ROOM> DEVICE void product_with_room(const Grid& g, int l) {
-  SHARED float own[WARPS_OF(128)][ROOM], flux[WARPS_OF(128)][ROOM];
-  SHARED int where[WARPS_OF(128)][ROOM];
+template <int SIZE, int ROOM> DEVICE void product_with_room(const Grid& g, int l) {
+  SHARED float own[WARPS_OF(SIZE)][ROOM], flux[WARPS_OF(SIZE)][ROOM];
+  SHARED int where[WARPS_OF(SIZE)][ROOM];
   coarse_product(g, l, BLOCK * WARPS + WARP, BLOCKS * WARPS, {own[WARP], flux[WARP], where[WARP], ROOM});
 }
-KERNEL(product, 128) { product_with_room<1000>(g, a); }
-CROWDED_KERNEL(product_fine, 128, 8) { product_with_room<64 * DIRECTIONS>(g, a); }
+KERNEL(product, 128) { product_with_room<128, 1000>(g, a); }
+KERNEL(product_deep, 32) { product_with_room<32, 4000>(g, a); }
+CROWDED_KERNEL(product_fine, 128, 8) { product_with_room<128, 64 * DIRECTIONS>(g, a); }
