@@ -95,6 +95,12 @@ def test_maps_without_a_cell_still_know_their_pixels(height, width):
     np.testing.assert_allclose(camera.project(camera.unit), pixel_grid(height, width))
 
 
+def test_between_opposite_rays_nothing_is_seen():
+    camera = RayMap([[[0, 0, 1], [1, 0, 0]], [[-1, 0, 0], [0, 0, -1]]])
+    np.testing.assert_array_equal(camera.project(camera.unit), pixel_grid(2, 2))
+    assert np.isnan(camera.project((0, 1, 0))).all()
+
+
 @given(st.integers(2, 40), st.integers(2, 40), st.floats(1, 170))
 def test_nothing_is_seen_behind_the_camera(height, width, degrees):
     camera = RayMap(fisheye(height, width, degrees))

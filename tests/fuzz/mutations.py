@@ -142,7 +142,7 @@ def _tree(data: bytes, others: list[Seed], random: Random) -> bytes:
         tree = json.loads(data)
     except (ValueError, RecursionError):
         return _number(data, others, random)
-    places = list(_places(tree))
+    places = list(_places(tree)) if isinstance(tree, dict | list) else []
     if not places:
         return data
     (holder, key), (other, its) = random.choice(places), random.choice(places)
@@ -170,8 +170,8 @@ def _tree(data: bytes, others: list[Seed], random: Random) -> bytes:
 
 def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
     """Holder and key of every entry."""
-    pairs = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
-    for key, value in pairs:
+    pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, value in list(pairs):
         yield tree, key
         if isinstance(value, dict | list):
             yield from _places(value)

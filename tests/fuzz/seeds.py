@@ -104,7 +104,7 @@ def all_seeds(folder: Path) -> list[Seed]:
 
 
 def _layered(folder: Path, normals: Any) -> Iterator[Seed]:
-    """Files of the rarer kinds: layers in tiles, members compressed in other ways, ASCII."""
+    """Files of the rarer kinds: layers in tiles, ASCII."""
     import OpenEXR
 
     path = folder / "layers.exr"
@@ -117,11 +117,6 @@ def _layered(folder: Path, normals: Any) -> Iterator[Seed]:
         str(path)
     )
     yield Seed(path.name, path.read_bytes(), "normals")
-    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        stream = io.BytesIO()
-        with zipfile.ZipFile(stream, "w", method) as archive:
-            archive.writestr("normals.npy", npy_file(normals))
-        yield Seed(f"packed{method}.npz", stream.getvalue(), "normals")
     lines = ["ply", "format ascii 1.0", "element vertex 3"]
     lines += [f"property float {axis}" for axis in "xyz"]
     lines += ["element face 1", "property list uchar int vertex_indices", "end_header"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from fuzz.attempts import BY_COMMAND
 from fuzz.hostile import hostile_files
-from fuzz.mutations import mutated
+from fuzz.mutations import MUTATIONS, mutated
 from fuzz.seeds import all_seeds
 from fuzz.watchdog import PATIENCE, Verdict, Watchdog
 
@@ -68,8 +69,6 @@ def test_every_seed_is_read_by_the_command(dog, tmp_path):
 
 
 def test_mutated_files_are_read_or_refused(dog, tmp_path):
-    from random import Random
-
     seeds = all_seeds(tmp_path)
     faults = []
     for number in range(MUTATED):
@@ -78,6 +77,14 @@ def test_mutated_files_are_read_or_refused(dog, tmp_path):
         path.write_bytes(mutated(seed, seeds, Random(f"0 {number}")))
         faults += fault(f"{number} {seed.name}", seed.role, dog.attempt(path, seed.role))
     assert not faults, "\n".join(faults)
+
+
+def test_every_mutation_takes_any_bytes(tmp_path):
+    seeds = all_seeds(tmp_path)
+    for data in (b"", b"7", b'"text"', b"[]", b"{}", b"null", b"\xff\n"):
+        for mutate in MUTATIONS:
+            for number in range(30):
+                assert isinstance(mutate(data, seeds, Random(number)), bytes)
 
 
 def test_every_seed_is_read(dog, tmp_path):
@@ -108,12 +115,12 @@ def test_what_is_not_a_file_is_refused_unread(dog, tmp_path, role, name):
 
 def test_the_watchdog_sees_what_it_is_there_for(dog, tmp_path):
     for kind, word in (
-        ("sleep", "hangs"),
         ("print", "standard output"),
         ("memory", "MB of memory"),
         ("network", "socket.connect"),
-        ("crash", "crashed"),
         ("raise", "ZeroDivisionError"),
+        ("crash", "crashed"),
+        ("sleep", "hangs"),
     ):
         verdict = dog.attempt(tmp_path / kind, "misbehave", 1.0 if kind == "sleep" else PATIENCE)
         assert verdict.fault is not None

@@ -115,15 +115,17 @@ def _serve() -> None:
 
     import numpy as np
 
-    from fuzz.attempts import ATTEMPTS, read_as_mask
+    from fuzz.attempts import ATTEMPTS, BY_COMMAND
 
     answers = os.fdopen(os.dup(1), "w")
     printed = tempfile.TemporaryFile()  # noqa: SIM115
     os.dup2(printed.fileno(), 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:  # kernels and libraries are loaded beforehand
-        np.save(Path(folder) / "mask.npy", np.ones((12, 16), np.bool_))
-        read_as_mask(Path(folder) / "mask.npy")
+        path = Path(folder) / "mask.npy"  # also a depth
+        np.save(path, np.ones((12, 16)))
+        for role in ("mask", "mask" + BY_COMMAND, "depth" + BY_COMMAND):
+            ATTEMPTS[role](path)
     for name in ("h5py", "PIL.Image", "tifffile", "trimesh", "zarr"):
         with contextlib.suppress(ImportError):
             import_module(name)
@@ -173,13 +175,14 @@ def _verdict(attempt: Any) -> dict[str, Any]:
 
 
 def _excess(verdict: dict[str, Any], printed: int) -> str | None:
+    found = []
     if printed:
-        return f"{printed} bytes on the standard output"
+        found.append(f"{printed} bytes on the standard output")
     if verdict["seconds"] > SECONDS:
-        return f"{verdict['seconds']:.1f} s of processor time"
+        found.append(f"{verdict['seconds']:.1f} s of processor time")
     if verdict["growth"] > GROWTH:
-        return f"{verdict['growth'] / 1e6:,.0f} MB of memory"
-    return None
+        found.append(f"{verdict['growth'] / 1e6:,.0f} MB of memory")
+    return ", ".join(found) or None
 
 
 def _status(name: str) -> int:

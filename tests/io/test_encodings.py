@@ -106,6 +106,37 @@ def test_colours_of_a_background_are_outside(tmp_path, background, suffix):
     assert inside.sum() > (1.0 if suffix == ".png" else 0.9) * INSIDE.sum() - 1
 
 
+@pytest.mark.parametrize("grey", [60, 200])
+def test_a_grey_all_around_is_a_background_also_if_it_is_as_long_as_a_normal(tmp_path, grey):
+    image = stored(np.rint((NORMALS + 1) / 2 * 255), grey).astype(np.uint8)
+    write_png(tmp_path / "n.png", image)
+    np.testing.assert_array_equal(~read_normals(tmp_path / "n.png").outside, INSIDE)
+
+
+def test_an_opaque_alpha_channel_leaves_the_background_outside(tmp_path):
+    image = stored(np.rint((NORMALS + 1) / 2 * 255), 230)
+    opaque = np.concatenate([image, np.full((*INSIDE.shape, 1), 255)], axis=-1)
+    write_png(tmp_path / "n.png", opaque.astype(np.uint8))
+    file = read_normals(tmp_path / "n.png")
+    assert file.mask is None
+    np.testing.assert_array_equal(~file.outside, INSIDE)
+
+
+@pytest.mark.parametrize("background", [-1.0, 1.0])
+def test_vectors_of_a_decoded_background_are_outside(tmp_path, background):
+    np.save(tmp_path / "n.npy", stored(NORMALS, background))
+    np.testing.assert_array_equal(~read_normals(tmp_path / "n.npy").outside, INSIDE)
+
+
+def test_colours_as_floats_may_leave_their_range_where_they_were_resized(tmp_path):
+    colours = stored((NORMALS + 1) / 2)
+    colours[2, 3] = (-0.02, 0.01, 1.03)
+    np.save(tmp_path / "n.npy", colours)
+    error, file = worst(tmp_path / "n.npy")
+    assert error < 1e-9
+    assert "2 * value - 1" in file.notes[0]
+
+
 @pytest.mark.parametrize("shape", ["1,3,H,W", "1,H,W,3", "3,H,W", "float16"])
 def test_layouts_of_arrays(tmp_path, shape):
     vectors = np.nan_to_num(NORMALS)
@@ -134,10 +165,23 @@ def test_a_fourth_channel_of_floats_is_a_confidence(tmp_path):
     assert file.confidence is None
 
 
+def test_a_map_with_an_empty_half_stays_whole(tmp_path):
+    normals = stored(np.rint((NORMALS + 1) / 2 * 255))
+    empty = np.zeros_like(normals)
+    empty[5, 7] = 3
+    both = np.concatenate([normals, empty], axis=1)
+    write_png(tmp_path / "n.png", both.astype(np.uint8))
+    assert read_normals(tmp_path / "n.png").normals.shape == both.shape
+
+
 @pytest.mark.parametrize("first", [True, False])
-def test_normals_beside_a_photo_are_found(tmp_path, first):
+@pytest.mark.parametrize("channels", [3, 4])
+def test_normals_beside_a_photo_are_found(tmp_path, first, channels):
     photo = np.random.default_rng(0).integers(90, 200, (*INSIDE.shape, 3))
     normals = stored(np.rint((NORMALS + 1) / 2 * 255))
+    if channels == 4:
+        opaque = np.full((*INSIDE.shape, 1), 255)
+        photo, normals = (np.concatenate([each, opaque], axis=-1) for each in (photo, normals))
     pair = [normals, photo] if first else [photo, normals]
     write_png(tmp_path / "n.png", np.concatenate(pair, axis=1).astype(np.uint8))
     error, file = worst(tmp_path / "n.png")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import tracemalloc
+import zipfile
 import zlib
 
 import cv2
@@ -11,14 +12,14 @@ import numpy as np
 import pytest
 import scipy.io
 
-from fuzz.seeds import all_seeds
+from fuzz.seeds import all_seeds, npy_file
 from rayrelief.datasets.folder import read_scene
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, InputError
 from rayrelief.io import encoding, sources
 from rayrelief.io import normals as normal_files
 from rayrelief.io.arrays import read_array
 from rayrelief.io.exr import write_exr
-from rayrelief.io.images import write_png
+from rayrelief.io.images import DECLARED, write_png
 from rayrelief.io.tiff_tags import declared_values
 from rayrelief.synthetic.gallery import sphere
 
@@ -65,7 +66,7 @@ def test_tags_of_every_byte_order(kind):
     kind_of_value = 16 if big else 4
     entries = b"".join(struct.pack(form, tag, kind_of_value, 1, value) for tag, value in tags)
     directory = struct.pack(order + ("Q" if big else "H"), len(tags)) + entries
-    assert declared_values(head + pixels + directory) == (35, 2)
+    assert declared_values(head + pixels + directory) == ((5, 7, 1), 2)
     with pytest.raises(ValueError, match="cut off"):
         declared_values(head + pixels + directory[:-9])
 
@@ -77,6 +78,77 @@ def test_a_tiff_with_fewer_rows_than_it_declares_is_refused(tmp_path):
     (tmp_path / "short.tif").write_bytes(data)
     with pytest.raises(FileError, match="288 of 576 bytes"):
         read_array(tmp_path / "short.tif")
+
+
+@pytest.mark.parametrize(("kind", "name"), [(4, "twice"), (9, "of the type 9")])
+def test_a_tiff_whose_decoder_may_believe_another_size_is_refused(tmp_path, kind, name):
+    """Libtiff takes the first of two tags, also one of a signed type."""
+    image = bytes(cv2.imencode(".tif", np.ones((12, 16), np.uint8))[1])
+    (start,) = struct.unpack_from("<I", image, 4)
+    (entries,) = struct.unpack_from("<H", image, start)
+    directory = struct.pack("<HHHII", entries + 1, 256, kind, 1, 8) + image[start + 2 :]
+    path = tmp_path / "a.tif"
+    path.write_bytes(image[:4] + struct.pack("<I", len(image)) + image[8:] + directory)
+    with pytest.raises(FileError, match=f"the tag 256 .*{name}"):
+        read_array(path)
+
+
+@pytest.mark.parametrize("marker", [0x00, 0x01, 0xD0, 0xD7, 0xD9])
+def test_a_jpeg_with_a_marker_that_hides_its_size_is_refused(tmp_path, marker):
+    """Decoders go on right behind a marker that has no length."""
+    image = bytes(cv2.imencode(".jpg", np.ones((12, 16, 3), np.uint8))[1])
+    hidden = b"\xff\xfe" + struct.pack(">H", 0xFFFE - 2) + bytes(0xFFFE - 4)
+    path = tmp_path / "a.jpg"
+    path.write_bytes(image[:2] + bytes((0xFF, marker)) + hidden + image[2:])
+    with pytest.raises(FileError, match="the size of the image is missing"):
+        read_array(path)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "JPEG"])
+def test_an_image_of_another_shape_than_it_declares_is_refused(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"a.{kind.lower()}"
+    path.write_bytes(bytes(cv2.imencode(path.suffix, np.ones((12, 16), np.uint8))[1]))
+    assert read_array(path).shape == (12, 16)
+    monkeypatch.setitem(DECLARED, kind, lambda _: ((12, 8, 1), 1))
+    with pytest.raises(FileError, match=r"declares \(12, 8\) rows and columns, and has \(12, 16"):
+        read_array(path)
+
+
+def test_an_array_that_is_longer_than_its_file_is_refused_by_its_head(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((2, 2, 3)))
+    data = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(data.replace(b"(2, 2, 3)", b"(9, 2, 3)"))
+    with pytest.raises(FileError, match=r"96 bytes for float64 values of the shape \(9, 2, 3\)"):
+        read_array(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(
+    ("method", "content", "found"),
+    [
+        (zipfile.ZIP_BZIP2, npy_file(np.ones(4)), "by the method 12 of ZIP"),
+        (zipfile.ZIP_LZMA, npy_file(np.ones(4)), "by the method 14 of ZIP"),
+        (zipfile.ZIP_DEFLATED, bytes(50_000_000), "magic string is not correct"),
+        (zipfile.ZIP_DEFLATED, npy_file(np.ones(4)) + bytes(50_000_000), "50000032 bytes for"),
+        (
+            zipfile.ZIP_DEFLATED,
+            b"\x93NUMPY\x02\x00" + struct.pack("<I", 50_000_000) + bytes(50_000_000),
+            "expected 50000000 bytes",
+        ),
+    ],
+)
+def test_a_member_of_an_archive_that_is_no_array_is_refused_unread(
+    tmp_path, method, content, found
+):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
+        archive.writestr("normals.npy", content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match=found):
+            read_array(tmp_path / "a.npz")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
 
 
 def test_decompression_ends_at_the_declared_size(tmp_path):
@@ -92,6 +164,23 @@ def test_decompression_ends_at_the_declared_size(tmp_path):
     finally:
         tracemalloc.stop()
     assert peak < 10_000_000
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_chunks_of_hdf5_that_hold_more_than_their_values_are_refused(tmp_path, twice):
+    h5py = pytest.importorskip("h5py")
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_chunk((16,))
+    for _ in range(1 + twice):
+        plan.set_deflate(9)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        space = h5py.h5s.create_simple((16,))
+        array = h5py.h5d.create(file.id, b"a", h5py.h5t.NATIVE_UINT8, space, plan)
+        content = zlib.compress(bytes(16 if twice else 10_000_000))
+        array.write_direct_chunk((0,), zlib.compress(content) if twice else content)
+    found = "a filter of HDF5 twice" if twice else "of 16 bytes of a chunk"
+    with pytest.raises(FileError, match=found):
+        read_array(tmp_path / "a.h5")
 
 
 def test_chunks_of_hdf5_that_are_not_all_there_are_refused(tmp_path):
@@ -141,6 +230,11 @@ def test_exr_prints_nothing_for_a_damaged_file(tmp_path, capfd):
     assert capfd.readouterr().out == ""
 
 
+def test_an_empty_path_is_not_the_current_folder():
+    with pytest.raises(InputError, match="a path that is empty"):
+        read_scene("")
+
+
 @pytest.mark.parametrize("name", ["a\0b.npy", "a\0b.txt", "a\0b.png"])
 def test_a_null_character_in_a_path_is_refused(tmp_path, name):
     import rayrelief
@@ -181,3 +275,12 @@ def test_reading_takes_less_than_forty_bytes_per_pixel_beyond_the_result(tmp_pat
         taken[path.name] = (peak - found.normals.nbytes - found.mask.nbytes) / found.mask.size
     assert max(taken.values()) < 40, taken
     assert min(taken.values()) > 5, "all of it was seen"
+
+
+def test_an_image_that_is_to_be_turned_is_read(tmp_path):
+    import tifffile
+
+    path = tmp_path / "turned.tif"
+    by_a_quarter = [(274, "H", 1, 6, True)]
+    tifffile.imwrite(path, np.zeros((20, 30, 3), np.uint16), extratags=by_a_quarter)
+    assert read_array(path).shape == (30, 20, 3)

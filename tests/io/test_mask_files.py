@@ -59,6 +59,7 @@ def test_png(tmp_path, dtype):
         np.zeros((2, 3, 2)),
         np.zeros(3),
         np.zeros((0, 3)),
+        np.zeros((0, 5, 4)),  # whose fourth channel has no smallest value
     ],
 )
 def test_what_is_no_mask_is_refused(tmp_path, array):

@@ -30,6 +30,7 @@ FOLD_SLACK = 1e-3
 # Samples of the branch: every degree, up to the fold or as good as 90 degrees off the axis.
 SAMPLE_EVERY = 2
 SAMPLE_RADII = 96
+SAME_PLACE = 9  # decimals, of the image plane: samples are to start from
 SMALLEST_NEARNESS = 1e-6
 
 NEWTON_STEPS = 60
@@ -111,7 +112,8 @@ class Branch:
             return target
         points, tree = self._samples
         _, nearest = tree.query(target.T)
-        return points[:, nearest]
+        # Where all are too far for a number the tree answers one beyond the last.
+        return points[:, np.minimum(nearest, points.shape[1] - 1)]
 
     @cached_property
     def _samples(self) -> tuple[FloatArray, Any]:
@@ -127,8 +129,14 @@ class Branch:
         radii = start / (start * nearness) ** np.linspace(0, 1, SAMPLE_RADII)[:-1, None]
         points = np.stack((radii * np.cos(angles), radii * np.sin(angles))).reshape(2, -1)
         image = self.distort(points[0], points[1])
-        images = np.stack((image.x, image.y), axis=1)
-        return points[:, image.regular], KDTree(images[image.regular])
+        images, points = (
+            np.stack((image.x, image.y), axis=1)[image.regular],
+            points[:, image.regular],
+        )
+        # Of many in one place one is enough: a tree of them would look at all, for every target.
+        _, apart = np.unique(np.round(images, SAME_PLACE), axis=0, return_index=True)
+        apart.sort()
+        return points[:, apart], KDTree(images[apart])
 
 
 def find_branch(distort: Distortion2D, radii: FloatArray, directions: int) -> Branch:

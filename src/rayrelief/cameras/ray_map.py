@@ -207,9 +207,14 @@ class RayMap(Camera):
 
     @cached_property
     def _complete(self) -> BoolArray:
-        """True where all four corners of a cell of the grid have a ray."""
-        rows = self._valid[:-1] & self._valid[1:]
-        return rows[:, :-1] & rows[:, 1:]
+        """True where all four corners of a cell of the grid have a ray, and so has its middle.
+
+        Between opposite rays there is none.
+        """
+        rows = self._grid[:-1] + self._grid[1:]
+        middle = rows[:, :-1] + rows[:, 1:]
+        complete: BoolArray = np.linalg.norm(middle, axis=-1) > SAME_DIRECTION  # not for NaN
+        return complete
 
     @cached_property
     def _cells(self) -> npt.NDArray[np.intp]:

@@ -35,7 +35,7 @@ class Batch:
 
     def commit(self, folder: Path) -> None:
         """Move all files to their places in a folder; other batches wait for their turn."""
-        with _locked(folder):
+        with locked(folder):
             discard_leftovers(folder)
             for _, target in reversed(self._waiting):
                 _move(None, target)
@@ -180,8 +180,11 @@ def _remove(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder against others that ask for it, on systems that can; a kill releases it."""
+def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a folder against others that ask for it, on systems that can; a kill releases it.
+
+    Who does not wait for others has a FileError while they hold it.
+    """
     try:
         import fcntl
     except ImportError:  # Windows
@@ -189,8 +192,16 @@ def _locked(folder: Path) -> Iterator[None]:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # of file systems that have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            raise FileError(
+                f"another run is writing to {folder}",
+                expected="one run at a time",
+                remedy="Wait for its end, or choose another -o",
+            ) from error
+        except OSError:
+            pass  # of file systems that have no locks
         yield
     finally:
         os.close(descriptor)

@@ -14,6 +14,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 
 ROUNDING = 0.01
+RINGING = 0.1  # by which values leave their range where an image was resized
 """How far resampling may push a float file out of its range without changing what it means."""
 UNIT = 0.06  # how far the length of a stored normal may be from 1
 SHORTEST, LONGEST = 0.5, 1.35  # of vectors from colours: black and white have 1.73, grey has 0
@@ -34,7 +35,8 @@ WRITERS: dict[tuple[int, float], str] = {
 class Decoded:
     """Vectors (H, W, 3) of any length, a note on how they were decoded, and their step.
 
-    ``coded`` says that they come from colours: a length far from 1 is then no normal.
+    ``coded`` says that they come from colours: a length far from 1 is then no normal. Vectors may
+    be short, where they are means of others, but of unit vectors none is longer than 1.
     """
 
     vectors: FloatArray
@@ -44,12 +46,16 @@ class Decoded:
 
     @property
     def far_from_unit(self) -> BoolArray:
-        """Where colours give no normal: black, white, grey, and what lies between."""
-        if not self.coded:
-            return np.zeros(self.vectors.shape[:2], np.bool_)
+        """Where there is no normal: the colours black, white, grey, and what lies between."""
+        height, width = self.vectors.shape[:2]
+        some = self.vectors[:: max(1, height * width // SAMPLE)]
+        if not self.coded and unit_share(some) < 0.5:
+            return np.zeros((height, width), np.bool_)
+        far: BoolArray = np.empty((height, width), np.bool_)
         with np.errstate(invalid="ignore"):
-            length = _lengths(self.vectors)
-            far: BoolArray = (length < SHORTEST) | (length > LONGEST)
+            for row, vectors in zip(far, self.vectors, strict=True):  # all lengths take memory
+                length = _lengths(vectors)
+                row[:] = (length > LONGEST) | (self.coded & (length < SHORTEST))
         return far
 
 
@@ -67,10 +73,11 @@ def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
         )
     vectors = values.astype(np.float64)
     least, most = _range(vectors)
-    if least < -ROUNDING or least > most:  # or there is none
+    rings = values.shape[-1] == 3 and -RINGING < least < -ROUNDING and most < 1.0 + RINGING
+    if (least < -ROUNDING and not rings) or least > most:  # or there is none
         check_two(path, vectors)
         return _completed(vectors, "floats, as stored", 0.0, coded=False)
-    if most > 1.0 + ROUNDING:
+    if most > 1.0 + ROUNDING and not rings:
         raise FileError(
             f"{path} holds floats from {least:g} to {most:g}",
             expected="components between -1 and 1, or encoded between 0 and 1",

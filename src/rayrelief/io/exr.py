@@ -26,6 +26,13 @@ from rayrelief.io.sources import (
 )
 
 _ONE_AT_A_TIME = threading.RLock()  # the standard output is that of all threads
+if hasattr(os, "register_at_fork"):
+    # A child must inherit neither a lock that nobody gives back, nor an output that is redirected.
+    os.register_at_fork(
+        before=_ONE_AT_A_TIME.acquire,
+        after_in_parent=_ONE_AT_A_TIME.release,
+        after_in_child=_ONE_AT_A_TIME.release,
+    )
 
 # Channels that belong together, in the order in which they are stacked.
 VECTORS = ("RGBA", "RGB", "XYZ")

@@ -23,6 +23,7 @@ from rayrelief.io.sources import (
 from rayrelief.optional import library
 
 GZIP, SHUFFLE, CHECKSUM = 1, 2, 3  # filters, by the numbers of HDF5
+CHECKSUM_BYTES = 4  # that a chunk has beside its values
 MOST_CHUNKS = 1_000_000  # of one array, also those that a file leaves out
 
 
@@ -52,7 +53,7 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
 
 
 def _check_chunks(path: Path, array: Any) -> None:
-    """Raise unless all chunks hold their values: HDF5 leaves what is missing unwritten."""
+    """Raise unless all chunks hold their values alone: HDF5 leaves what is missing unwritten."""
     count = math.prod(
         -(-side // step) for side, step in zip(array.shape, array.chunks, strict=True)
     )
@@ -66,6 +67,8 @@ def _check_chunks(path: Path, array: Any) -> None:
             expected="gzip, shuffle and fletcher32 alone",
             remedy="Save it again with compression='gzip', or as .npy",
         )
+    if len(set(filters)) < len(filters):
+        raise ValueError("a filter of HDF5 twice")
     if GZIP not in filters:
         return
     size = math.prod(array.chunks) * array.dtype.itemsize
@@ -75,6 +78,7 @@ def _check_chunks(path: Path, array: Any) -> None:
     for chunk in chunks:
         skipped, data = array.id.read_direct_chunk(chunk.chunk_offset)
         packed = not skipped >> filters.index(GZIP) & 1  # what gzip would lengthen is left alone
-        held = len(zlib.decompressobj().decompress(data, size) if packed else data)
-        if held < size:
+        most = size + CHECKSUM_BYTES  # HDF5 itself would decompress all that a chunk holds
+        held = len(zlib.decompressobj().decompress(data, most + 1) if packed else data)
+        if not size <= held <= most:
             raise ValueError(f"{held:,} of {size:,} bytes of a chunk")

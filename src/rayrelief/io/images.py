@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,8 +47,8 @@ def read_image(path: Path) -> npt.NDArray[Any]:
     check_signature(path)
     data = read_bytes(path)
     data = complete(path, data)
-    values, size = declared_values(path, data)
-    check_room(path, values * (size + READING_BYTES))
+    shape, size = declared_values(path, data)
+    check_room(path, math.prod(shape) * (size + READING_BYTES))
     try:
         with silent_opencv():
             # From memory: OpenCV cannot open every path on every platform.
@@ -56,6 +57,9 @@ def read_image(path: Path) -> npt.NDArray[Any]:
         raise damaged(path, getattr(error, "err", error)) from error
     if image is None:
         raise damaged(path, "it cannot be decoded")
+    # Else the room of another image was asked for; a TIFF may say that it is to be turned.
+    if sorted(image.shape[:2]) != sorted(shape[:2]):
+        raise damaged(path, f"it declares {shape[:2]} rows and columns, and has {image.shape[:2]}")
     return swap_red_and_blue(image)
 
 
@@ -86,8 +90,8 @@ def complete(path: Path, data: bytes) -> bytes:
     return data
 
 
-def declared_values(path: Path, data: bytes) -> tuple[int, int]:
-    """Count and bytes of the values that an image declares, before it is decoded."""
+def declared_values(path: Path, data: bytes) -> tuple[tuple[int, int, int], int]:
+    """Shape and bytes of the values that an image declares, before it is decoded."""
     kind = FORMATS[path.suffix.lower()]
     try:
         return DECLARED[kind](data)

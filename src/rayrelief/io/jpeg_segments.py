@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 FRAMES = {0xC0 + number for number in range(16)} - {0xC4, 0xC8, 0xCC}  # they begin with the size
 APPLICATION, SCAN = 0xE1, 0xDA
+BARE = {0x00, 0x01, *range(0xD0, 0xDA)}  # without a length: none belongs before the pixels
 EXIF = b"Exif\0\0"
 
 
@@ -17,7 +18,7 @@ def segments(data: bytes) -> Iterator[tuple[int, bytes]]:
         start, marker, length = struct.unpack_from(">BBH", data, position)
         if (start, marker) == (0xFF, 0xFF):  # a fill byte
             position += 1
-        elif start != 0xFF or length < 2:
+        elif start != 0xFF or marker in BARE or length < 2:
             return
         else:
             yield marker, data[position + 4 : position + 2 + length]
@@ -35,10 +36,10 @@ def size(data: bytes) -> tuple[int, int, int]:
     raise ValueError("the size of the image is missing")
 
 
-def declared_values(data: bytes) -> tuple[int, int]:
-    """Count and bytes of the values that a JPEG file declares."""
+def declared_values(data: bytes) -> tuple[tuple[int, int, int], int]:
+    """Shape and bytes of the values that a JPEG file declares."""
     width, height, channels = size(data)
-    return width * height * channels, 1
+    return (height, width, channels), 1
 
 
 def exif(data: bytes) -> bytes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import struct
+from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
@@ -12,6 +15,8 @@ from rayrelief.io.sources import BROKEN, check_room, read_bytes
 from rayrelief.mesh import Mesh
 
 ROOM = 20  # bytes of memory for a byte of the file, at most
+MOST_TIMES = 16  # that the parts of a .glb file may be as large as the file: ours are so once
+COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 
 
 def read_triangles(path: Path) -> Mesh:
@@ -19,8 +24,9 @@ def read_triangles(path: Path) -> Mesh:
     import trimesh
 
     data = read_bytes(path)
-    check_room(path, ROOM * len(data))
     try:
+        used = _bytes_used(data) if path.suffix.lower() == ".glb" else 0
+        check_room(path, ROOM * max(used, len(data)))
         with np.errstate(all="ignore"):
             mesh = trimesh.load(
                 BytesIO(data), file_type=path.suffix[1:].lower(), force="mesh", process=False
@@ -43,3 +49,38 @@ def read_triangles(path: Path) -> Mesh:
             remedy="Write or download it again",
         )
     return Mesh(vertices, faces.astype(np.int32))
+
+
+def _bytes_used(data: bytes) -> int:
+    """Bytes of the parts of a .glb file; ValueError if the file is much smaller.
+
+    Each view, each accessor and each mesh of a node is a copy, however often they share their data.
+    """
+    (length,) = struct.unpack_from("<I", data, 12)
+    tree = json.loads(data[20 : 20 + length].decode())
+    views, accessors, meshes, nodes, scenes = (
+        tree.get(name, []) for name in ("bufferViews", "accessors", "meshes", "nodes", "scenes")
+    )
+    lengths = [view["byteLength"] for view in views]
+    sizes = [4 * each["count"] * COMPONENTS[each["type"]] for each in accessors]
+    if not all(isinstance(each, int) and each >= 0 for each in (*lengths, *sizes)):
+        raise ValueError("sizes of its parts that are no counts")
+    placed = Counter(
+        number
+        for holder, key in ((nodes, "children"), (scenes, "nodes"))
+        for each in holder
+        for number in each.get(key, [])
+    )
+    copies = Counter[int]()
+    for number, node in enumerate(nodes):
+        copies[node.get("mesh", -1)] += placed[number]
+    placed_bytes = 0
+    for number, mesh in enumerate(meshes):
+        for part in mesh["primitives"]:
+            used = [*part["attributes"].values(), part.get("indices")]
+            size = sum(sizes[each] for each in used if each is not None)
+            placed_bytes += size * max(1, copies[number])
+    most = max(sum(lengths), sum(sizes), placed_bytes)
+    if most > MOST_TIMES * len(data):
+        raise ValueError(f"its parts are {most / len(data):,.0f} times as large as the file")
+    return int(most)

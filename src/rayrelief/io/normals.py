@@ -22,6 +22,7 @@ NORMAL_KEYS = ("Normal_gt", "Normal_est", "normals", "normal", "Normal", "RGB", 
 IMAGES = ("PNG", "TIFF", "JPEG")
 IMAGES_WITH_ALPHA = (*IMAGES, "EXR")
 FRINGE = 3  # pixels around a background that JPEG mixes with it
+CONTENT = 0.05  # share of a picture that shows something, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class NormalFile:
     normals
         (H, W, 3) vectors, not normalised; NaN where the file has no normal.
     mask
-        (H, W), True where the alpha channel is above half; None without an alpha channel.
+        (H, W), True where the alpha channel is above half; None without one, or if it is all.
     notes
         How the values were decoded.
     outside
@@ -91,7 +92,7 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
         )
     if background.any():
         notes += (f"{background.sum():,} pixels without a normal (black, white, zero or NaN)",)
-    outside = background | decoded.far_from_unit
+    outside = background | decoded.far_from_unit | grey_around(values)
     if kind == "JPEG":
         outside = with_fringe(outside, normals)
     return NormalFile(normals, mask, notes, outside, confidence, image=kind in IMAGES)
@@ -136,21 +137,32 @@ def check_colour(path: Path, vectors: npt.NDArray[Any]) -> None:
 def normals_of_a_pair(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """Half of an image (H, W, 3) that shows something else beside its normals; or all of it."""
     half = array.shape[1] // 2
-    if array.shape[1] % 2 or array.shape[2] != 3 or array.dtype not in (np.uint8, np.uint16):
+    if (
+        array.shape[1] % 2
+        or array.shape[2] not in (3, 4)
+        or array.dtype not in (np.uint8, np.uint16)
+    ):
         return array, ()
     some = np.s_[:: max(1, array.shape[0] * half // SAMPLE)]  # rows
     shares = {
-        side: unit_share(from_colours(array[some, place]))
+        side: unit_share(from_colours(array[some, place, :3]))
         for side, place in (("left", np.s_[:half]), ("right", np.s_[half:]))
     }
     best = max(shares, key=shares.__getitem__)
     if shares[best] < 0.9 or min(shares.values()) > 0.4 or half < 8:
         return array, ()
     other = array[:, half:] if best == "left" else array[:, :half]
-    if not other.any() or (other == other[:1, :1]).all():  # nothing is beside it
+    if _content(other[some]) < CONTENT:  # nothing is beside it
         return array, ()
     note = f"the {best} half: the other one holds something else, such as the photo"
     return (array[:, :half] if best == "left" else array[:, half:]), (note,)
+
+
+def _content(image: npt.NDArray[Any]) -> float:
+    """Share of the pixels of an image (H, W, C) that differ clearly from its usual colour."""
+    usual = np.median(image, axis=(0, 1))
+    differs = np.abs(image - usual).max(axis=-1) > int(np.iinfo(image.dtype).max) / 16
+    return float(differs.mean())
 
 
 def split_channels(
@@ -164,7 +176,8 @@ def split_channels(
     if is_image and not np.ptp(array[..., [0, 2]], axis=(0, 1)).any() and np.ptp(fourth) > 0:
         return array[..., [3, 1]], None, None, ("x is in the alpha channel, y in green",)
     if is_image or array.dtype.kind != "f" or np.isin(fourth, (0, 1)).all():
-        return array[..., :3], above_half(fourth), None, ()
+        inside = above_half(fourth)
+        return array[..., :3], None if inside.all() else inside, None, ()
     confidence = np.where(np.isfinite(fourth), np.maximum(fourth, 0.0), 0.0).astype(np.float64)
     confidence /= max(float(confidence.max()), 1.0)
     return array[..., :3], None, confidence, ("the fourth channel is taken as a confidence",)
@@ -184,6 +197,17 @@ def empty_pixels(values: npt.NDArray[Any], decoded: Decoded) -> BoolArray:
         finite &= np.isfinite(component)
     nothing: BoolArray = black | white | zero | ~finite
     return nothing
+
+
+def grey_around(values: npt.NDArray[Any]) -> BoolArray:
+    """Where (H, W) an image has the grey that all of its corners have: some stand for a normal."""
+    corner = values[0, 0]
+    corners = values[:: max(1, len(values) - 1), :: max(1, values.shape[1] - 1)]
+    is_colour = values.dtype.kind == "u" and values.shape[2] == 3
+    if not is_colour or np.ptp(corner) or (corners != corner).any():
+        return np.zeros(values.shape[:2], np.bool_)
+    grey: BoolArray = (values == corner).all(axis=-1)
+    return grey
 
 
 def with_fringe(outside: BoolArray, normals: FloatArray) -> BoolArray:

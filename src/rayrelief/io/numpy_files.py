@@ -6,10 +6,12 @@ import math
 import os
 import sys
 import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,9 @@ from rayrelief.io.sources import (
     open_file,
 )
 
-MAGIC = b"\x93NUMPY"
+MOST_HEAD = 1 << 16  # bytes: NumPy reads as many as a head says before it looks at them
+# Of members of an archive: the others are decompressed without bound, however little is asked for.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
@@ -48,12 +52,18 @@ def read_npz(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     ):
         name = choose_name(path, archive.files, keys)
         member = name if name in archive.zip.namelist() else f"{name}.npy"
-        with archive.zip.open(member) as content:
-            if content.peek(len(MAGIC)).startswith(MAGIC):
-                check_header(path, content, archive.zip.getinfo(member).file_size)
-        array: npt.NDArray[Any] = check_text(archive[name])
-    if not isinstance(array, np.ndarray):
-        raise damaged(path, "a member is not an array")
+        entry = archive.zip.getinfo(member)
+        if entry.compress_type not in METHODS:
+            raise FileError(
+                f"{path} is compressed by the method {entry.compress_type} of ZIP",
+                expected="deflate, or no compression",
+                remedy="Save it again with numpy.savez_compressed",
+            )
+        with archive.zip.open(entry) as content:
+            check_header(path, content, entry.file_size, exact=True)
+            content.seek(0)
+            array: npt.NDArray[Any] = np.lib.format.read_array(content, allow_pickle=False)
+        check_text(array)
     return array
 
 
@@ -79,16 +89,18 @@ def _refusing_damage(path: Path) -> Iterator[None]:
         raise broken_or_pickled(path, error) from error
 
 
-def check_header(path: Path, file: Any, size: int) -> None:
+def check_header(path: Path, file: IO[bytes], size: int, *, exact: bool = False) -> None:
     """Raise unless the array that a head describes is in a file of this size, and has room."""
-    version = np.lib.format.read_magic(file)
+    head = BytesIO(file.read(MOST_HEAD))
+    version = np.lib.format.read_magic(head)
     read = np.lib.format.read_array_header_1_0
-    shape, _, dtype = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(file)
+    shape, _, dtype = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(head)
     if dtype.hasobject:
         return  # which is refused, and says why
     values = math.prod(shape) if min(shape, default=0) >= 0 else -1
-    if values < 0 or values * dtype.itemsize > size - file.tell():
-        raise ValueError(f"{size - file.tell()} bytes for {dtype} values of the shape {shape}")
+    needed, held = values * dtype.itemsize, size - head.tell()
+    if values < 0 or needed > held or (exact and needed < held):
+        raise ValueError(f"{held} bytes for {dtype} values of the shape {shape}")
     check_room(path, values * (dtype.itemsize + READING_BYTES))
 
 

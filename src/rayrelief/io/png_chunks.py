@@ -45,11 +45,11 @@ def bare_image(data: bytes) -> bytes:
     return join_chunks([*kept, (b"IEND", b"")])
 
 
-def declared_values(data: bytes) -> tuple[int, int]:
-    """Count and bytes of the values that the head of a PNG file declares."""
+def declared_values(data: bytes) -> tuple[tuple[int, int, int], int]:
+    """Shape and bytes of the values that the head of a PNG file declares."""
     width, height, bits, colour = struct.unpack_from(">IIBB", data, len(SIGNATURE) + 8)
     channels = {0: 1, 2: 3, 3: 3, 4: 4, 6: 4}.get(colour, 4)  # as OpenCV decodes them
-    return width * height * channels, 2 if bits == 16 else 1
+    return (height, width, channels), 2 if bits == 16 else 1
 
 
 def join_chunks(chunks: list[tuple[bytes, bytes]]) -> bytes:

@@ -61,6 +61,12 @@ FORMATS: dict[str, str] = {
 
 def as_path(path: str | os.PathLike[str]) -> Path:
     """Path of what a user gave as one."""
+    if isinstance(path, str) and not path:  # for pathlib that is the current folder
+        raise InputError(
+            "a path that is empty",
+            expected="the path of a file or a folder",
+            remedy="Give '.' for the current folder",
+        )
     try:
         return Path(path)
     except TypeError as error:

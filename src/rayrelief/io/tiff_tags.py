@@ -21,8 +21,8 @@ class NotReadError(ValueError):
     """A file that is in order, in a layout that OpenCV does not decode; says which."""
 
 
-def declared_values(data: bytes) -> tuple[int, int]:
-    """Count and bytes of the values of a TIFF file; ValueError unless it holds all pixels."""
+def declared_values(data: bytes) -> tuple[tuple[int, int, int], int]:
+    """Shape and bytes of the values of a TIFF file; ValueError unless it holds all pixels."""
     tags = _tags(data)
     width, height = (_number(tags, tag, 0) for tag in (WIDTH, HEIGHT))
     bits, samples = tags.get(BITS, (1,)), _number(tags, SAMPLES, 1)
@@ -52,7 +52,7 @@ def declared_values(data: bytes) -> tuple[int, int]:
     bytes_needed = width * height * samples * max(bits) // 8
     if _number(tags, COMPRESSION, UNCOMPRESSED) == UNCOMPRESSED and sum(lengths) < bytes_needed:
         raise ValueError(f"{sum(lengths):,} of {bytes_needed:,} bytes of the image")
-    return width * height * samples, -(-max(bits) // 8)
+    return (height, width, samples), -(-max(bits) // 8)
 
 
 def _number(tags: dict[int, tuple[int, ...]], tag: int, default: int) -> int:
@@ -71,8 +71,10 @@ def _tags(data: bytes) -> dict[int, tuple[int, ...]]:
         for number in range(entries):
             position = start + struct.calcsize(count_of_entries) + size * number
             tag, kind, values = struct.unpack_from(order + head, data, position)
-            if tag not in KNOWN or tag in tags or kind not in SIZES:
+            if tag not in KNOWN:
                 continue
+            if tag in tags or kind not in SIZES:  # decoders differ in which one they believe
+                raise ValueError(f"the tag {tag} twice, or of the type {kind}")
             if values > MOST_VALUES:
                 raise ValueError(f"{values} values of one tag")
             form, place = f"{order}{values}{SIZES[kind]}", position + struct.calcsize("=" + head)

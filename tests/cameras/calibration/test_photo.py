@@ -14,11 +14,12 @@ from rayrelief.errors import FileError
 Image = pytest.importorskip("PIL.Image", reason="needs Pillow, the extra 'photo'")
 
 
-def photo(folder: Path, **tags: float) -> Path:
+def photo(folder: Path, *, orientation: float = 1, **tags: float) -> Path:
     """A photo of 300x200 pixels with these EXIF tags."""
     numbers = {"on_film": 0xA405, "length": 0x920A, "density": 0xA20E, "unit": 0xA210}
     image = Image.fromarray(np.zeros((200, 300, 3), np.uint8))
     exif = Image.Exif()
+    exif[0x0112] = int(orientation)
     exif.get_ifd(0x8769).update({numbers[name]: value for name, value in tags.items()})
     image.save(folder / "photo.jpg", exif=exif)
     return folder / "photo.jpg"
@@ -29,6 +30,13 @@ def test_focal_length_on_film(tmp_path: Path) -> None:
     expected = 50 / math.hypot(36, 24) * math.hypot(150, 100)
     assert camera.parameters()["fx"] == pytest.approx(expected)
     assert (camera.parameters()["cx"], camera.parameters()["cy"]) == (74.5, 49.5)
+
+
+def test_a_photo_that_is_shown_upright_is_a_camera_of_upright_maps(tmp_path: Path) -> None:
+    path = photo(tmp_path, orientation=6, on_film=50)
+    camera = read_calibration(path, Request(height=150, width=100)).camera
+    expected = 50 / math.hypot(36, 24) * math.hypot(150, 100)
+    assert camera.parameters()["fx"] == pytest.approx(expected)
 
 
 def test_focal_length_on_the_sensor(tmp_path: Path) -> None:

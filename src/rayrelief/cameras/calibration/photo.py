@@ -17,6 +17,7 @@ from rayrelief.optional import library
 FORMAT = "EXIF of a photo"
 READABLE = (".jpg", ".jpeg")
 FILM_DIAGONAL = math.hypot(36.0, 24.0)  # mm
+ORIENTATION, LYING = 0x0112, (5, 6, 7, 8)  # turned by 90 degrees when it is shown
 DETAILS = 0x8769  # where a photo keeps the following tags
 FOCAL_LENGTH, ON_FILM = 0x920A, 0xA405  # mm
 RESOLUTION, RESOLUTION_UNIT = 0xA20E, 0xA210  # of the sensor, in pixels per unit
@@ -36,10 +37,13 @@ def read(path: Path, request: Request) -> tuple[str, Reading]:
             exif = pillow.Exif()
             exif.load(jpeg_segments.exif(data))
             tags: dict[int, Any] = dict(exif.get_ifd(DETAILS))
+            lies = exif.get(ORIENTATION) in LYING
     except BROKEN as error:
         raise damaged(path, error) from error
     if min(width, height) < 1:
         raise damaged(path, "it declares an image without pixels")
+    if lies:  # programs show it upright
+        width, height = height, width
     focal, source = _focal_length(path, tags, math.hypot(width, height))
     size = request.size or (width, height)
     if abs(math.log(size[0] / size[1] * height / width)) > 0.02:
