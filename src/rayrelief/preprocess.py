@@ -202,7 +202,8 @@ def _judge_facing_away(
         fitting = _conventions_that_fit(unit[inside], rays[inside])
         likely = (
             f"As they are, they fit the axes of {' or '.join(map(repr, fitting))}: convert them "
-            f"with to_opencv(normals, {fitting[0]!r})"
+            f"with to_opencv(normals, {fitting[0]!r}) or, if they were converted, from another "
+            "convention than before, which 'rayrelief doctor' finds out"
             if fitting
             else "No known convention fits; these may be world-space normals"
         )

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from rayrelief import BiNI, Ordered, RayPlane, Smooth, integrate
 from rayrelief.cameras import Orthographic
 from rayrelief.errors import InputError
-from rayrelief.synthetic.gallery import plane, sphere
+from rayrelief.synthetic.gallery import overlapping_spheres, plane, sphere
 
 METHODS = [RayPlane(), BiNI(), Smooth(), Ordered()]
 SHAPE = (20, 24)
@@ -39,12 +39,24 @@ def test_wrong_normals_without_confidence_do_not_touch_the_others(method):
 
 @pytest.mark.parametrize("method", [Smooth(), Ordered()], ids=["Smooth", "Ordered"])
 def test_equal_confidence_changes_nothing(method):
-    scene = sphere(40, 50)
-    one, other = (
+    scene = overlapping_spheres(40, 50)
+    one, *others = (
         integrate(scene.normals, scene.camera, mask=scene.mask, confidence=each, method=method)
-        for each in (None, np.ones(scene.mask.shape))
+        for each in (None, np.ones(scene.mask.shape), np.full(scene.mask.shape, 0.1))
     )
-    assert_allclose(one.depth, other.depth, rtol=1e-6)
+    for other in others:
+        assert_allclose(one.depth, other.depth, rtol=1e-5)
+
+
+def test_one_normal_that_is_trusted_more_changes_nothing_of_the_others():
+    scene = overlapping_spheres(40, 50)
+    confidence = np.full(scene.mask.shape, 0.05)
+    confidence[20, 25] = 1.0
+    one, other = (
+        integrate(scene.normals, scene.camera, mask=scene.mask, confidence=each, method=Ordered())
+        for each in (None, confidence)
+    )
+    assert_allclose(one.depth, other.depth, rtol=1e-5)
 
 
 def test_a_plane_is_exact_with_any_confidence():

@@ -79,6 +79,8 @@ def check_up(
         tilt = find_tilt(file.normals, inside, axes.readings[0], chosen)
     if axes.readings and chosen is None:
         focal = find_focal_length(file.normals, inside, axes.readings[0].axes)
+    given = {"--camera": camera, "--mask": mask, "--which": which}
+    given["--k-order"] = None if k_order == "auto" else k_order
     return CheckUp(
         source=source,
         size=(width, height),
@@ -88,9 +90,7 @@ def check_up(
         axes=axes,
         tilt=tilt,
         focal=focal,
-        command=""
-        if tilt or not axes.readings
-        else _command(path, axes, focal, {"--camera": camera, "--mask": mask}),
+        command="" if tilt or not axes.readings else _command(path, axes, focal, given),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import (
     AUTO,
@@ -13,7 +15,7 @@ from rayrelief.conventions import (
     convention_name,
 )
 from rayrelief.doctor.axes import Axes, Evidence, Reading, find_axes
-from rayrelief.doctor.frame import find_tilt
+from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
 from rayrelief.errors import InputError
 
 SAID = 0.5  # standard deviations: a cue that says less is not mentioned
@@ -61,11 +63,19 @@ def settle_axes(
         return told, ()
     found = find_axes(vectors, mask, camera)
     if found.refutes(told):
-        # It may be the camera that is wrong: the axes are only if no camera suits them.
-        free = find_axes(vectors, mask)
+        # It may be the camera that is wrong: the axes are only if no camera suits them. A map that
+        # fits one which sees behind itself fits no other kind.
+        suits = _sees_behind(camera, mask) and found.readings[0].curl.mean < SUSPICIOUS
+        free = found if suits else find_axes(vectors, mask)
         if free.refutes(told):
             raise refuted(free if free.decided else found, told, convention, name)
+        doubt = "does this camera suit it? With it the normals fit other axes than those told"
+        return told, (f"{name}: {doubt}",)
     return told, ()
+
+
+def _sees_behind(camera: Camera, mask: BoolArray) -> bool:
+    return bool(np.any(camera.unit_rays(*mask.shape)[..., 2] <= 0))
 
 
 def verdict(found: Axes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,10 @@ def with_confidence(equations: EdgeEquations, confidence: SingleArray) -> EdgeEq
 
     A confidence stands for an inverse variance, and the variances of both normals add up. The
     bilateral weights, which decide about jumps, do not know it; the intervals of Ordered do: where
-    normals are doubted, a residual is no sign of a jump.
+    normals are doubted more than most, a residual is no sign of a jump.
     """
+    if isinstance(equations, IntervalEquations):
+        confidence = relative(confidence)
     variance = 1.0 / np.maximum(confidence.astype(np.float64), LEAST)
     factors = np.empty_like(equations.gamma)
     for row, d in enumerate(equations.directions):
@@ -29,3 +32,14 @@ def with_confidence(equations: EdgeEquations, confidence: SingleArray) -> EdgeEq
     if isinstance(equations, IntervalEquations):
         return replace(equations, sigma=equations.sigma / factors)
     return replace(equations, gamma=equations.gamma * factors)
+
+
+def relative(confidence: Any, arrays: Any = np) -> Any:
+    """Confidence over the median of what is trusted at all, at most 1.
+
+    The noise of most normals is estimated from the map; a confidence tells how others compare.
+    """
+    trusted = confidence[confidence > 0]
+    if trusted.size == 0:
+        return confidence
+    return arrays.minimum(confidence / arrays.median(trusted), 1.0).astype(np.float32)

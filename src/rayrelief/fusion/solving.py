@@ -81,7 +81,7 @@ def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tup
 
     Many known depths place the parts that the method finds. Where there are few, most parts have
     none: they follow others, and which ones Ordered and RayPlane see differently. Each starts from
-    what the known depths left of the other's surface.
+    what the known depths left of the other's surface, twice over.
     """
     if prior.weight == 0:
         return (method,)
@@ -89,8 +89,8 @@ def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tup
         return method, method
     ordered = method if isinstance(method, Ordered) else Ordered()
     if isinstance(method, RayPlane):
-        return ordered, method
-    return ordered, RayPlane(), method
+        return ordered, method, ordered, method
+    return ordered, RayPlane(), ordered, RayPlane(), method
 
 
 def _problem_for(problem: Problem, stage: Method) -> Problem:
