@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OLDEST := .venv-oldest
-# In two processes; a file stays together, since its tests share what they build. A process that
-# dies ends the run: with another one in its place, pytest-xdist would wait for ever.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --max-worker-restart 0
+# In two processes; a file stays together, since its tests share what they build, and files come in
+# the order of tests/conftest.py. A process that dies ends the run: with another one in its place,
+# pytest-xdist would wait for ever.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+	--max-worker-restart 0
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 

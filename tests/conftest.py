@@ -28,11 +28,30 @@ def kernel_cache() -> Path:
     return caches / state
 
 
+# Tests that call none of the large kernels, or hardly any.
+WITHOUT_KERNELS = ("cameras", "io", "synthetic", "datasets", "doctor", "evaluation")
+FIRST = "large/test_blocks.py"  # the longest
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests of the reproduction of the paper as slow: most of them are whole runs."""
+    """Mark the reproduction of the paper as slow: most of it is whole runs. Put files in order.
+
+    Both processes of ``make test`` take the next file when they are done with one: while one of
+    them compiles the kernels the other does what needs none, and the quick files come last.
+    """
+    tests = ROOT / "tests"
     for item in items:
-        if item.path.is_relative_to(ROOT / "tests" / "benchmarks"):
+        if item.path.is_relative_to(tests / "benchmarks"):
             item.add_marker(pytest.mark.slow)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+
+    def turn(item: pytest.Item) -> int:
+        name = item.path.relative_to(tests).as_posix()
+        if name == FIRST or name.startswith(WITHOUT_KERNELS):
+            return 0 if name == FIRST else 1
+        return 2 if item.path in slow else 3
+
+    items.sort(key=turn)
 
 
 # Before numba is imported by anything.

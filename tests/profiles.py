@@ -17,9 +17,9 @@ ALWAYS = settings(
     # A file that an example writes into the folder of its test replaces that of the one before.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("same", ALWAYS, max_examples=50, derandomize=True)
+settings.register_profile("same", ALWAYS, max_examples=30, derandomize=True)
 settings.register_profile("fast", ALWAYS, max_examples=10, derandomize=True)
-settings.register_profile("deep", ALWAYS, max_examples=500, derandomize=False)
+settings.register_profile("deep", ALWAYS, max_examples=300, derandomize=False)
 settings.load_profile("same")
 
 

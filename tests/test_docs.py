@@ -77,6 +77,15 @@ def options(verb: str) -> frozenset[str]:
     return frozenset(OPTION.findall(result.output))
 
 
+@cache
+def options_of_a_benchmark(module: str) -> frozenset[str]:
+    """Options that the source of a benchmark declares."""
+    file = Path(str(importlib.util.find_spec(module).origin))  # type: ignore[union-attr]
+    files = file.parent.glob("*.py") if file.name == "__init__.py" else [file]
+    sources = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return frozenset(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', sources))
+
+
 def commands(page: Path) -> list[str]:
     """Calls of the command line in code blocks and in the text."""
     lines = [line.split("#")[0] for block in blocks(page, "sh") for line in block.splitlines()]
@@ -135,8 +144,12 @@ def test_options_of_commands_exist(page: Path) -> None:
 def test_options_in_the_text_exist(page: Path) -> None:
     experiments = frozenset(OPTION.findall(parser().format_help()))
     everything = experiments.union(*(options(verb) for verb in VERBS))
-    named = {option for code in inline_code(page) for option in re.findall(r"--[a-z][a-z-]+", code)}
-    assert named - everything == set()
+    unknown = []
+    for code in inline_code(page):
+        benchmark = re.match(r"python -m (benchmarks[\w.]*)", code)
+        known = options_of_a_benchmark(benchmark[1]) if benchmark else everything
+        unknown += [name for name in re.findall(r"--[a-z][a-z-]+", code) if name not in known]
+    assert unknown == []
 
 
 def test_files_and_functions_of_the_equations_exist() -> None:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 import rayrelief
+from rayrelief.batch.kept import Kept
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.batch.running import run
 from rayrelief.errors import InputError, IntegrationError
@@ -41,6 +42,23 @@ def test_an_error_and_a_lost_process_are_ends_of_their_own_tasks_alone():
     assert [by_number[k] for k in (0, 1, 2, 4, 6, 7, 8)] == [0, 1, 4, 16, 36, 49, 64]
     assert isinstance(by_number[3], InputError)
     assert isinstance(by_number[5], IntegrationError)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_kept_processes_are_the_same_ones_until_one_is_lost():
+    one = Processes(workers=1, threads=1, memory=10**9)
+    processes: list[int] = []
+    with Kept(one) as kept:
+        for number in (None, None, 5, None):
+            task = process_with_threads if number is None else square
+            ((_, end),) = run(kept, task, [number])
+            if number is None:
+                assert isinstance(end, tuple)
+                processes.append(end[0])
+            else:
+                assert isinstance(end, IntegrationError)
+    assert processes[0] == processes[1] != processes[2]
+    assert not any(map(psutil.pid_exists, processes))
 
 
 def test_processes_end_with_the_context_also_when_it_is_left_early(monkeypatch):

@@ -99,7 +99,8 @@ def run(monkeypatch, capsys) -> Callable[..., Run]:
         monkeypatch.setattr(sys, "argv", ["rayrelief", *map(str, arguments)])
         capsys.readouterr()
         before = {number: signal.getsignal(number) for number in HANDLED}
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have ignored
+        for number in HANDLED:  # which a shell may have ignored
+            signal.signal(number, signal.default_int_handler)
         hook = sys.unraisablehook
         try:
             with pytest.raises(SystemExit) as end:

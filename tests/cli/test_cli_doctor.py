@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from rayrelief.cameras import Equirectangular
 from rayrelief.conventions import from_opencv
 from rayrelief.io.images import write_png
 from rayrelief.synthetic import GALLERY
@@ -56,10 +57,12 @@ def test_the_command_of_doctor_holds_what_it_was_given(run, tmp_path):
     place.mkdir()
     scene = save(place / "n.png", "tori", "RUB")
     write_png(place / "inside.png", np.uint8(255) * scene.mask)
-    options = ("--fov", 50, "--mask", place / "inside.png")
+    np.savetxt(place / "K.txt", [[150, 0, 80], [0, 150, 60], [0, 0, 1]])
+    options = ("--camera", place / "K.txt", "--k-order", "legacy", "--mask", place / "inside.png")
     command = run("doctor", place / "n.png", *options, "--json").json()["command"]
     words = shlex.split(command)
     assert words[0] == "rayrelief"
+    assert words[words.index("--k-order") + 1] == "legacy"
     assert run(*words[1:], "--dry-run").code == 0
 
 
@@ -95,6 +98,21 @@ def test_a_wrong_convention_is_refused_until_confirmed(run, tmp_path, out):
     command = ("integrate", tmp_path / "n.png", "-o", out, "--fov", 50, "--threads", 1, "--dry-run")
     assert "--convention opengl" in run(*command, "--convention", "DSINE").error()
     assert run(*command, "--convention", "dsine", "--no-convention-check").code == 0
+
+
+@pytest.mark.parametrize("told", ["opengl", "dsine", "directx"])
+def test_a_wrong_convention_of_a_panorama_is_refused(run, tmp_path, out, told):
+    scene = GALLERY["room"](64, 128, Equirectangular.full(64, 128))
+    np.save(tmp_path / "n.npy", scene.normals)
+    options = ("-o", out, "--camera", "equirectangular", "--convention", told, "--dry-run")
+    assert "--convention opencv" in run("integrate", tmp_path / "n.npy", *options).error()
+
+
+def test_a_camera_that_does_not_suit_the_map_is_doubted(run, tmp_path, out):
+    save(tmp_path / "n.png", "sphere", "RUB")
+    command = ("integrate", tmp_path / "n.png", "-o", out, "--convention", "opengl", "--dry-run")
+    doubts = ["does this camera suit it?" in run(*command, "--fov", fov).err for fov in (50, 140)]
+    assert doubts == [False, True]
 
 
 @pytest.mark.parametrize(

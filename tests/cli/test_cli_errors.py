@@ -340,15 +340,62 @@ def test_disk_full(run, sphere, out, name, monkeypatch):
     assert name not in written
 
 
-def test_not_enough_memory(run, sphere, out, monkeypatch):
+def test_not_enough_memory(run, sphere, out, monkeypatch, read_report):
     def exhausted(*_, **__):
         raise MemoryError
 
+    assert run("integrate", sphere, "-o", out, "--threads", 1).code == 0
     monkeypatch.setattr("rayrelief.cli.runs.run.integrate", exhausted)
     ended = run("integrate", sphere, "-o", out)
     assert ended.code == 1
     (line,) = ended.lines("error: ")
     assert "not enough memory" in line
+    report = read_report(out)
+    assert report["status"]["cause"] == "not enough memory"
+    assert (report["status"]["ok"], report["files"]) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("rayrelief.io.depth.write_depth", "depth.npy"),
+        ("rayrelief.io.meshes.write_mesh", "mesh.ply"),
+        ("rayrelief.cli.options.mesh.MeshOptions.mesh_of", "mesh.ply"),
+        ("rayrelief.viewer.preview.write_preview", "preview.png"),
+        ("rayrelief.viewer.layers.Layers.of", "layers.npz"),
+        ("rayrelief.cameras.calibration.write_camera", "camera.json"),
+        ("rayrelief.io.height.write_height", "height.png"),
+    ],
+)
+@pytest.mark.parametrize("failure", [MemoryError(), OSError(errno.ENOSPC, "full")])
+def test_a_file_that_cannot_be_written_costs_neither_the_others_nor_the_report(
+    run, sphere, out, monkeypatch, read_report, what, name, failure
+):
+    def fail(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(what, fail)
+    words = ("--height", out / "height.png", "--threads", 1, "--max-iterations", 2)
+    line = run("integrate", sphere, "-o", out, *words).error()
+    assert f"{out / name} is not written: " in line
+    report = read_report(out)
+    assert report["status"]["cause"] in line
+    assert not report["status"]["ok"]
+    results = {"depth.npy", "mesh.ply", "preview.png", "layers.npz", "camera.json", "height.png"}
+    assert {path.name for path in out.iterdir()} == {"report.json"} | results - {name}
+    assert set(report["files"]) == {"report.json"} | results - {name}
+
+
+def test_when_nothing_can_be_computed_from_a_result_there_is_still_a_report(
+    run, sphere, out, monkeypatch, read_report
+):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("rayrelief.cli.runs.writing.build_report", exhausted)
+    assert run("integrate", sphere, "-o", out, "--threads", 1).code == 1
+    assert read_report(out)["status"]["cause"] == "not enough memory"
+    assert [path.name for path in out.iterdir()] == ["report.json"]
 
 
 # Interrupted: exit code 130

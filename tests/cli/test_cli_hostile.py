@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -56,6 +57,15 @@ def test_results_do_not_go_through_links_or_into_pipes(run, sphere, out, tmp_pat
     assert [path.name for path in out.iterdir()] == [name]
 
 
+@pytest.mark.parametrize("name", ["preview.png", "./linked.png"])
+def test_two_results_are_not_one_file(run, sphere, out, name):
+    out.mkdir()
+    (out / "linked.png").symlink_to("preview.png")
+    line = run("integrate", sphere, "-o", out, "--height", out / name).error()
+    assert "two results would be written to" in line
+    assert [path.name for path in out.iterdir()] == ["linked.png"]
+
+
 def test_a_folder_that_is_a_link_to_itself(run, sphere, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     assert "loop" in run("integrate", sphere, "-o", tmp_path / "loop" / "out").error()
@@ -86,8 +96,8 @@ def test_colours_come_from_images(run, sphere, out):
 
 @pytest.mark.parametrize("text", ["nan,1,1", "inf,1,1", "1,-inf,1"])
 def test_points_that_are_nowhere(run, sphere, out, text):
-    assert "known point" in run("integrate", sphere, "-o", out, "--point", text).error()
-    assert "no depth" in run("integrate", sphere, "-o", out, "--distance", f"{text},2,3").error()
+    for option, value in (("--point", text), ("--distance", f"{text},2,3")):
+        assert "outside of the" in run("integrate", sphere, "-o", out, option, value).error()
 
 
 # What a terminal gets to see
@@ -124,6 +134,62 @@ def test_closed_streams(sphere, out, closed):
     assert ended.returncode == 0
     assert b"Traceback" not in ended.stdout + ended.stderr
     assert (out / "report.json").exists()
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2"])
+def test_what_is_opened_next_does_not_take_the_place_of_a_closed_stream(closed):
+    code = (
+        "import os; from rayrelief.cli.terminal.streams import open_closed_streams;"
+        "open_closed_streams(); os._exit(os.open(os.devnull, os.O_RDONLY) <= 2)"
+    )
+    command = f'"{sys.executable}" -c "{code}" {closed}>&-'
+    assert subprocess.run(["sh", "-c", command], timeout=TIMEOUT).returncode == 0
+
+
+def test_help_without_room_for_it(run, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("rayrelief.cli.app.app", full)
+    assert "No space left" in run("--help").error()
+
+
+# Machines that are not as they should be
+
+
+def test_a_library_that_cannot_be_loaded(run, sphere, out, monkeypatch, read_report):
+    def unmapped(*_, **__):
+        raise ImportError("libsome.so: failed to map segment from shared object")
+
+    monkeypatch.setattr("rayrelief.cli.runs.run.integrate", unmapped)
+    ended = run("integrate", sphere, "-o", out)
+    assert ended.code == 1
+    assert "a library cannot be loaded: libsome.so" in ended.lines("error: ")[0]
+    assert "libsome.so" in read_report(out)["status"]["cause"]
+
+
+@pytest.mark.slow
+def test_threads_that_numba_cannot_start(start, sphere, out, monkeypatch):
+    monkeypatch.setenv("NUMBA_THREADING_LAYER", "none such")
+    process = start("integrate", sphere, "-o", out)
+    printed, said = process.communicate(timeout=TIMEOUT)
+    assert (process.returncode, printed) == (1, "")
+    assert "Traceback" not in said
+    assert "Unset NUMBA_NUM_THREADS and NUMBA_THREADING_LAYER" in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("host", ["999.1.1.1", "192.0.2.1", "a" * 100])
+def test_a_page_is_served_at_an_address_of_this_machine(host):
+    from rayrelief.errors import InputError
+    from rayrelief.viewer.page.server import check_address
+
+    check_address("127.0.0.1")
+    with pytest.raises(InputError, match="cannot be served at"):
+        check_address(host)
+
+
+def test_a_port_is_one(run):
+    assert run("view", "--port", 65536).code == 2
 
 
 # Results that are none

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
 import signal
+import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future
@@ -105,30 +107,34 @@ def test_what_is_done_is_not_done_again(here, run, maps, out):
     assert (out / "summary.csv").read_bytes() == summary
 
 
-@pytest.mark.parametrize(
-    "change", ["setting", "option of the mesh", "normal map", "new file", "lost file"]
-)
-def test_what_has_changed_is_done_again(here, run, maps, out, change):
-    run("integrate", maps, "-o", out, *FAST)
-    before = when_written(out)
+def test_results_beside_their_maps_are_not_read_as_input(here, run, maps):
+    names = [maps / name for name in ("a", "deep/b")]
+    for _ in range(2):
+        assert run("integrate", *names, "-o", maps, *FAST).code == 0
+    before = when_written(maps)
+    run("integrate", *names, "-o", maps, *FAST)
+    assert when_written(maps) == before
+
+
+def test_what_has_changed_is_done_again(here, run, maps, out):
     more: tuple = ()
-    if change == "setting":
-        more = ("--rounds", 2)
-    elif change == "option of the mesh":
-        more = ("--cut", 3)
-    elif change == "normal map":
-        source, target = maps / "deep" / "b", maps / "a"
-        for file in source.iterdir():
-            (target / file.name).write_bytes(file.read_bytes())
-    elif change == "new file":
-        (maps / "a" / "mask.png").unlink()
-    else:
-        (out / "a" / "depth.npy").unlink()
-    run("integrate", maps, "-o", out, *FAST, *more)
-    after = when_written(out)
-    assert after["a"] != before["a"]
-    assert (after["deep/b"] != before["deep/b"]) == bool(more)
-    assert (out / "a" / "depth.npy").exists()
+    run("integrate", maps, "-o", out, *FAST)
+    for change in ("lost file", "normal map", "new file", "setting", "option of the mesh"):
+        before = when_written(out)
+        if change == "lost file":
+            (out / "a" / "depth.npy").unlink()
+        elif change == "normal map":
+            for file in (maps / "deep" / "b").iterdir():
+                (maps / "a" / file.name).write_bytes(file.read_bytes())
+        elif change == "new file":
+            (maps / "a" / "mask.png").unlink()
+        else:
+            more += ("--rounds", 2) if change == "setting" else ("--cut", 3)
+        run("integrate", maps, "-o", out, *FAST, *more)
+        after = when_written(out)
+        assert after["a"] != before["a"], change
+        assert (after["deep/b"] != before["deep/b"]) == bool(more), change
+        assert (out / "a" / "depth.npy").exists(), change
 
 
 def test_a_map_beyond_its_share_of_memory_is_refused(here, run, maps, out):
@@ -137,6 +143,22 @@ def test_a_map_beyond_its_share_of_memory_is_refused(here, run, maps, out):
     assert ended.code == 1
     assert all(row["outcome"] == "failed" for row in rows_of(out).values())
     assert "--workers" in rows_of(out)["a"]["message"]
+
+
+def test_a_map_whose_files_did_not_fit_is_a_row_and_done_again(
+    here, run, maps, out, monkeypatch, read_report
+):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rayrelief.viewer.preview.write_preview", exhausted)
+        assert run("integrate", maps, "-o", out, *FAST).code == 1
+    assert rows_of(out)["a"]["outcome"] == "failed"
+    assert "preview.png is not written" in rows_of(out)["a"]["message"]
+    run("integrate", maps, "-o", out, *FAST)
+    assert rows_of(out)["a"]["outcome"] != "failed"
+    assert "preview.png" in read_report(out / "a")["files"]
 
 
 def test_heights_lie_beside_their_maps(here, run, maps, out):
@@ -201,7 +223,7 @@ def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
         patch.setattr("rayrelief.cli.runs.many.engine_for", lambda *_: Engine())
         run("integrate", maps, "-o", out / "here", *FAST)
     options = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
-    with distributed.LocalCluster(**options, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(**options, dashboard_address=":0") as cluster:
         scheduler = ("--scheduler", cluster.scheduler_address)
         run("integrate", maps, "-o", out / "cluster", *FAST, *scheduler)
     here, there = ((out / name / "summary.csv").read_bytes() for name in ("here", "cluster"))
@@ -228,3 +250,39 @@ def test_a_sequence_is_computed_by_one_process(run, maps, out):
     ended = run("integrate", maps, "-o", out, "--sequence", "--workers", 2)
     assert ended.code == 2
     assert "--sequence goes with neither" in ended.err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_inherits_neither_the_turn_nor_the_silence_of_another_thread():
+    code = """
+import os, sys, threading, warnings
+from types import SimpleNamespace
+from rayrelief.cli.runs.one_of_many import Done, OneOfMany
+
+begun, end = threading.Event(), threading.Event()
+
+class Task(OneOfMany):
+    def __init__(self): pass
+    def _done(self, planned):
+        if planned == "waits":
+            begun.set()
+            end.wait()
+        print("warning: said", file=sys.stderr)
+        return Done({})
+
+usual = warnings.showwarning
+thread = threading.Thread(target=Task(), args=["waits"])
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    loud = sys.stderr is sys.__stderr__ and warnings.showwarning is usual
+    print(loud, Task()("runs").said, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+end.set()
+thread.join()
+"""
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("True ('warning: said',)\n", "")

@@ -15,3 +15,12 @@ def test_a_page_about_a_run(run, sphere, out, tmp_path):
 
 def test_a_folder_without_results(run, sphere, tmp_path):
     assert "integrate" in run("report", sphere, "-o", tmp_path / "page.html").error()
+
+
+def test_a_page_replaces_nothing_of_a_run(run, sphere, out):
+    assert run("integrate", sphere, "-o", out).code == 0
+    before = (out / "report.json").read_bytes()
+    assert ".html" in run("report", out, "-o", out / "report.json").error()
+    (out / "page.html").symlink_to("report.json")
+    assert "is read by this run" in run("report", out, "-o", out / "page.html").error()
+    assert (out / "report.json").read_bytes() == before

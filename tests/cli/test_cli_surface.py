@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from rayrelief.cameras import Pinhole
 from rayrelief.conventions import from_opencv
 from rayrelief.io.arrays import read_array
 from rayrelief.io.depth import write_depth
 from rayrelief.io.images import write_png
+from rayrelief.synthetic import gallery
+from reference.layout import write_layout
 from reference.textures import in_8_bits, texture
 
 BARE = ("--mesh-format", "none", "--method", "smooth")
@@ -70,6 +73,7 @@ def test_one_length_gives_the_scale(run, plane, out, true, option, read_report):
         (("--scale-to", "5", "--point", "1,2,3"), "choose one"),
         (("--flatten", "plane"), "--height"),
         (("--depth-sigma", "1"), "--depth-prior"),
+        (("--scale-to", "-5"), "above 0"),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(run, plane, out, options, told):
@@ -106,14 +110,51 @@ def test_a_height_that_cannot_be_stored_is_refused_before_the_run(run, plane, ou
         (("--camera", "orthographic", "--scale-to", "3"), "pixel_size"),
         (("--camera", "orthographic", "--distance", "4,3,20,10,3"), "pixel_size"),
         (("--camera", "equirectangular", "--height", "h.png"), "distances along the rays"),
+        (("--point", "400,3,5"), "outside of the image"),
+        (("--distance", "4,3,0,0,5"), "outside of the mask"),
+        (("--point", "0,0,5", "--dry-run"), "outside of the mask"),
+        (("--depth-prior", "nowhere.npy", "--dry-run"), "nowhere.npy"),
     ],
 )
-def test_what_a_camera_rules_out_is_refused_before_the_run(run, plane, out, options, told):
+def test_what_a_map_rules_out_is_refused_before_the_run(run, plane, out, true, options, told):
+    mask = np.full(true.shape, 255, np.uint8)
+    mask[0, 0] = 0
+    write_png(plane / "mask.png", mask)
     ended = run("integrate", plane, "-o", out, *options)
     assert told in ended.error()
     assert not out.exists()
 
 
+def test_a_depth_whose_file_does_not_say_is_that_along_the_axis(run, out, tmp_path):
+    # Results of so wide a camera are distances.
+    scene = gallery.plane(24, 32, Pinhole.from_fov(165.0, 24, 32))
+    folder = write_layout(tmp_path / "wide", scene)
+    rays = scene.camera.unit_rays(24, 32)
+    distance = np.asarray(scene.depth)
+    np.save(tmp_path / "known.npy", distance * rays[..., 2])
+    ended = run("integrate", folder, "-o", out, *BARE, "--depth-prior", tmp_path / "known.npy")
+    assert ended.code == 0
+    assert_allclose(np.load(out / "depth.npy")[scene.mask], distance[scene.mask], rtol=0.02)
+
+
 def test_a_height_does_not_replace_the_input(run, plane, out):
     ended = run("integrate", plane, "-o", out, "--height", plane / "normal_map.png")
     assert "would replace it" in ended.error()
+
+
+def test_a_height_that_cannot_be_made_costs_nothing_else(run, plane, out, true, tmp_path):
+    mask = np.zeros(true.shape, np.uint8)
+    mask[5, 5:8] = 255  # no quadric goes through three pixels alone
+    write_png(tmp_path / "mask.png", mask)
+    asked = (
+        "--height",
+        tmp_path / "h.png",
+        "--flatten",
+        "quadric",
+        "--mask",
+        tmp_path / "mask.png",
+    )
+    ended = run("integrate", plane, "-o", out, *BARE, *asked, "--camera", "orthographic")
+    assert ended.code == 0, ended.err
+    assert "h.png is not written" in ended.err.replace("\n", " ")
+    assert {path.name for path in out.iterdir()} >= {"depth.npy", "report.json"}

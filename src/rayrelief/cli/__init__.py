@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 
 def main() -> None:
@@ -15,6 +16,12 @@ def main() -> None:
         logging.getLogger().addHandler(
             logging.NullHandler()
         )  # libraries log what errors say better
-        from rayrelief.cli.app import app
+        try:
+            from rayrelief.cli.app import app
 
-        app()
+            app()
+        except (OSError, MemoryError, ImportError) as error:  # outside of the verbs
+            from rayrelief.cli.terminal.console import EXIT_FAILED, in_words, say
+
+            say(f"error: {in_words(error)}")
+            sys.exit(EXIT_FAILED)

@@ -79,14 +79,16 @@ def camera(
             read_calibration,
         )
         from rayrelief.cameras.survey import survey
-        from rayrelief.cli.runs.inputs import check_not_replaced
+        from rayrelief.cli.runs.inputs import check_apart, check_not_replaced
 
         if to is not None and write is None:
             raise typer.BadParameter("--to says the format of --write FILE, which is not given")
         if (width is None) != (height is None):
             raise typer.BadParameter("--width and --height go together: one of them is not given")
         target = None if write is None else _target(write, to)
-        check_not_replaced([Path(path)], [each for each in (write, picture) if each is not None])
+        results = [each for each in (write, picture) if each is not None]
+        check_not_replaced([Path(path)], results)
+        check_apart(results)
         request = Request(height, width, which, k_order.value)
         shared.check_words(path, which, k_order)
         if is_camera_text(path):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayrelief.cli.options import shared
-from rayrelief.cli.terminal.console import plain_errors, quiet_libraries
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries, show
 
 if TYPE_CHECKING:
     from rayrelief.datasets.check_up import CheckUp
@@ -34,7 +34,7 @@ def doctor(
                 which=told.which,
                 k_order=told.k_order.value,
             )
-        typer.echo(to_json(_as_json(found)) if as_json else as_text(found))
+        show(to_json(_as_json(found)) if as_json else as_text(found))
 
 
 def as_text(found: CheckUp) -> str:

@@ -89,7 +89,8 @@ def _add_rows(
 def _evaluate_one(
     scene: Scene, method: Method, threads: int | None, memory_check: bool
 ) -> dict[str, Any]:
-    from rayrelief.cli.runs.run import run, scene_errors
+    from rayrelief.cli.runs.run import run
+    from rayrelief.cli.runs.writing import scene_errors
 
     result = run(scene, method, threads, memory_check)
     errors = scene_errors(scene, result)

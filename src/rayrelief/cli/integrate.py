@@ -13,6 +13,7 @@ from rayrelief.cli.terminal import console
 from rayrelief.cli.terminal.console import plain_errors
 
 DEPTH_FORMATS = ("npy", "npz", "exr", "png")
+DEPTH_FORMAT = DEPTH_FORMATS[0]
 MESH_FORMATS = ("ply", "obj", "glb", "stl")
 _MANY = "Many maps"
 _LARGE = "Maps larger than memory"
@@ -30,7 +31,7 @@ def integrate(
     *,
     depth_format: Annotated[
         str, typer.Option(help=f"Depth files: {', '.join(DEPTH_FORMATS)} (commas), or none.")
-    ] = "npy",
+    ] = DEPTH_FORMAT,
     mesh_format: Annotated[
         str, typer.Option(help=f"Mesh files: {', '.join(MESH_FORMATS)} (commas), or none.")
     ] = "ply",
@@ -86,7 +87,7 @@ def integrate(
         from rayrelief.cli.options.mesh import MeshOptions
         from rayrelief.cli.options.settings import build_method
         from rayrelief.cli.runs.dry_run import dry_run as estimate
-        from rayrelief.cli.runs.inputs import check_not_replaced
+        from rayrelief.cli.runs.inputs import check_apart, check_not_replaced
         from rayrelief.cli.runs.large import integrate_large, is_large
         from rayrelief.cli.runs.many import check_height_name, integrate_many, worker_count
         from rayrelief.cli.runs.one_of_many import files_of
@@ -105,10 +106,13 @@ def integrate(
         made: Any = {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
         made |= {"surface": surface, "device": device.value}
         if is_large(paths, out):
-            if surface != SurfaceOptions() or meshing != MeshOptions() or dry_run:
+            whole_only = surface != SurfaceOptions() or meshing != MeshOptions() or dry_run
+            whole_only |= sequence or depth_format != DEPTH_FORMAT
+            if whole_only or device is not shared.DeviceChoice.CPU:
                 raise typer.BadParameter(
-                    "options of known depth, relief, mesh and --dry-run go with maps that are "
-                    "integrated whole, not with those in blocks"
+                    "options of known depth, relief and mesh, --depth-format, --device, --dry-run "
+                    "and --sequence go with maps that are integrated whole, not with those in "
+                    "blocks"
                 )
             given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
             given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
@@ -131,9 +135,11 @@ def integrate(
         results = result_files(out, scene.camera, depth_formats, mesh_formats)
         written = results if surface.height_file is None else [*results, surface.height_file]
         check_not_replaced(files_of(path, source, meshing, surface), written)
+        check_apart(written)
         if dry_run and device is shared.DeviceChoice.CUDA:
             raise typer.BadParameter("--dry-run tells time and memory of --device cpu alone")
         if dry_run:
+            surface.arguments(scene)  # what a run would refuse
             estimate(scene, method, out, mesh_formats=mesh_formats, **how)
         else:
             run_and_write(scene, method, out, mesh_options=meshing, **how, **made)

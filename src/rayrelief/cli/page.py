@@ -7,20 +7,24 @@ from typing import Annotated
 
 import typer
 
-from rayrelief.cli.terminal.console import plain_errors, quiet_libraries
+from rayrelief.cli.terminal.console import plain_errors, quiet_libraries, show
 
 
 def report(
     paths: Annotated[list[Path], typer.Argument(help="Folders that integrate has written.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path(
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write, .html.")] = Path(
         "report.html"
     ),
 ) -> None:
     """Write one HTML file that shows results and their surfaces, without any network."""
     with plain_errors():
-        from rayrelief.viewer.report_page import write_page
+        from rayrelief.cli.runs.inputs import check_not_replaced
+        from rayrelief.io.sources import check_suffix
+        from rayrelief.viewer.report_page import READ, write_page
 
+        check_suffix(out, (".html", ".htm"), "a page", "Give such a name with -o")
+        check_not_replaced([folder / name for folder in paths for name in READ], [out])
         with quiet_libraries():
             write_page(out, paths)
         size = out.stat().st_size / 1e6
-        typer.echo(f"written: {out} ({size:.1f} MB)")
+        show(f"written: {out} ({size:.1f} MB)")

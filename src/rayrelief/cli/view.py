@@ -31,7 +31,9 @@ def view(
     host: Annotated[
         str, typer.Option(help="Address to listen at; others than this machine: 0.0.0.0.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port, or the next one that is free.")] = 8080,
+    port: Annotated[
+        int, typer.Option(help="Port, or the next one that is free.", min=1, max=65535)
+    ] = 8080,
     max_upload: Annotated[
         int, typer.Option(help="Largest file to be uploaded, in MB.", min=1)
     ] = 200,
@@ -88,7 +90,7 @@ def write(folder: Path, scene: Scene, result: Integration, seconds: float) -> No
     from rayrelief.cli.options.mesh import MeshOptions
     from rayrelief.cli.options.surface import SurfaceOptions
     from rayrelief.cli.runs.places import result_files
-    from rayrelief.cli.runs.run import write_result
+    from rayrelief.cli.runs.writing import write_result
 
     files = result_files(folder, scene.camera, ["npy"], ["ply"])
     write_result(

@@ -25,13 +25,15 @@ from rayrelief.io.reports import REPORT_NAME, read_report
 from rayrelief.io.sources import read_bytes
 from rayrelief.optional import library
 from rayrelief.viewer.display import Colouring, colourings
-from rayrelief.viewer.finished import Finished, read_finished
+from rayrelief.viewer.finished import CAMERAS, DEPTHS, Finished, read_finished
 from rayrelief.viewer.layers import NAME as LAYERS
 from rayrelief.viewer.window import Window
 
 PREVIEW = "preview.png"
 WIDEST_PICTURE = 600  # pixels
 MOST_FACES = 200_000  # of all surfaces together: a page of a few megabytes
+MESHES = tuple(f"mesh{suffix}" for suffix in SUFFIXES)
+READ = (REPORT_NAME, LAYERS, PREVIEW, *DEPTHS, *CAMERAS, *MESHES)  # of a folder, if there
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,7 @@ class Shown:
 
     def _surface(self, most_faces: int) -> dict[str, Any] | None:
         """The mesh in the axes of WebGL, within a cube around the origin; None without a file."""
-        named = (self.folder / f"mesh{suffix}" for suffix in SUFFIXES)
+        named = (self.folder / name for name in MESHES)
         path = next((path for path in named if path.is_file()), None)
         if path is None:
             return None
@@ -146,8 +148,8 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
     known = [each.finished for each in shown if each.finished is not None]
     beside = known if len(shown) > 1 else []
     entries = [each.entry(MOST_FACES // len(shown), beside) for each in shown]
-    # Inside a script element nothing else ends it.
-    data = json.dumps(entries, allow_nan=False).replace("</", "<\\/")
+    # Inside a script element nothing but this begins what ends or comments it out.
+    data = json.dumps(entries, allow_nan=False).replace("<", "\\u003c")
     template = files("rayrelief.viewer").joinpath("report_page.html").read_text(encoding="utf-8")
     write_whole(path, template.replace("DATA", data, 1))
 

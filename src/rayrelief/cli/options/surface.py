@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -81,6 +82,8 @@ class SurfaceOptions(OptionGroup):
             raise typer.BadParameter("give either --depth-prior or --point, not both")
         if self.depth_sigma is not None and self.depth_prior is None:
             raise typer.BadParameter("--depth-sigma goes with --depth-prior FILE")
+        if self.scale_to is not None and not 0 < self.scale_to < math.inf:
+            raise typer.BadParameter(f"--scale-to {self.scale_to:g}: expected a depth above 0")
         self.known_distance()
         self.known_points()
 
@@ -113,6 +116,7 @@ class SurfaceOptions(OptionGroup):
             check_scalable(scene.camera)
         if self.height_file is not None:
             check_has_height(depth_kind(scene.camera.rays(*scene.mask.shape)))
+        self._check_inside(scene)
         arguments: dict[str, Any] = {}
         prior = self._prior(scene)
         if prior is not None:
@@ -152,8 +156,27 @@ class SurfaceOptions(OptionGroup):
         write_height(self.height_file, height_map(result, flatten))  # type: ignore[arg-type]
         return [self.height_file]
 
+    def _check_inside(self, scene: Scene) -> None:
+        """Raise InputError for a pixel whose depth or distance is told, and that has no surface."""
+        from rayrelief.errors import InputError
+
+        height, width = scene.mask.shape
+        pixels = [point[:2] for point in self.known_points()]
+        if (known := self.known_distance()) is not None:
+            pixels += [known[:2], known[2:4]]
+        for u, v in pixels:
+            in_image = -0.5 <= u < width - 0.5 and -0.5 <= v < height - 0.5  # not for NaN
+            if not in_image or not scene.mask[round(v), round(u)]:
+                raise InputError(
+                    f"the pixel {u:g},{v:g} is outside of the "
+                    + ("mask" if in_image else f"image of {width}x{height} pixels"),
+                    expected="column and row of a pixel inside, from 0",
+                    remedy="Give a pixel of the surface with --point or --distance",
+                )
+
     def _prior(self, scene: Scene) -> DepthPrior | None:
         from rayrelief.cli.terminal.console import quiet_libraries
+        from rayrelief.datasets.folder import assumed_kind
         from rayrelief.io.depth import read_depth
         from rayrelief.prior import DepthPrior
 
@@ -164,6 +187,8 @@ class SurfaceOptions(OptionGroup):
             return known
         with quiet_libraries():
             depth, kind = read_depth(self.depth_prior)
+        if kind is None and depth.shape == (height, width):
+            kind, _ = assumed_kind(scene.camera, height, width)
         residual: Any = None if self.depth_sigma is None else "linear"
         return DepthPrior(depth, sigma=self.depth_sigma, residual=residual, kind=kind)
 

@@ -130,7 +130,7 @@ class _Unsolved(_Like):
     def solve(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
     ) -> Solution:
-        return Solution(np.zeros(problem.graph.size))
+        return Solution(np.zeros(problem.graph.size), Outcome.STOPPED)  # not to be judged
 
 
 class _Timed(_Like):

@@ -1,4 +1,4 @@
-"""A run must not replace what it reads."""
+"""A run must replace neither what it reads nor what it writes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from itertools import product
 from pathlib import Path
 
 from rayrelief.cameras.calibration import is_camera_text
-from rayrelief.datasets.folder import CAMERA_NAMES, DEPTH_NAMES, NORMAL_NAMES
+from rayrelief.datasets.folder import DEPTH_NAMES, NORMAL_NAMES, camera_file
 from rayrelief.datasets.masks import AUTO, MASK_NAME, NONE
 from rayrelief.errors import FileError
+from rayrelief.io.atomic import target_of
 
 
 def scene_files(path: Path, camera: str | None, mask: str | None) -> list[Path]:
@@ -22,9 +23,9 @@ def scene_files(path: Path, camera: str | None, mask: str | None) -> list[Path]:
         files.append(Path(mask))  # type: ignore[arg-type]
     if camera is not None and not is_camera_text(camera):
         files.append(Path(camera))
-    names = [*NORMAL_NAMES, *DEPTH_NAMES]
-    names += [] if camera is not None else CAMERA_NAMES
-    return [*files, *(path / name for name in names)]
+    if camera is None and (own := camera_file(path)) is not None:
+        files.append(own)
+    return [*files, *(path / name for name in (*NORMAL_NAMES, *DEPTH_NAMES))]
 
 
 def check_not_replaced(inputs: Iterable[Path], results: Iterable[Path]) -> None:
@@ -36,6 +37,19 @@ def check_not_replaced(inputs: Iterable[Path], results: Iterable[Path]) -> None:
                 f"{read} is read by this run, whose results would replace it{through}",
                 expected="a place for the results that holds none of the input under their names",
                 remedy="Choose another place with -o, --write or --picture",
+            )
+
+
+def check_apart(results: Iterable[Path]) -> None:
+    """Raise FileError where two results of a run would be one file, also through a link."""
+    seen: dict[Path, Path] = {}
+    for path in results:
+        other = seen.setdefault(target_of(path), path)
+        if other is not path:
+            raise FileError(
+                f"two results would be written to {other}",
+                expected="a place of its own for each",
+                remedy="Give one of them another name",
             )
 
 

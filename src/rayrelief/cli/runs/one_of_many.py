@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
-from contextlib import redirect_stderr
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,18 +18,43 @@ from rayrelief.batch.plan import PlannedMap
 from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.shared import Input
 from rayrelief.cli.options.surface import SurfaceOptions
-from rayrelief.cli.runs.inputs import check_not_replaced, scene_files
+from rayrelief.cli.runs.inputs import check_apart, check_not_replaced, scene_files
 from rayrelief.cli.runs.places import REPORT, result_files
-from rayrelief.cli.runs.run import Finished, integrate_into
+from rayrelief.cli.runs.run import integrate_into
 from rayrelief.cli.runs.summary import Row, failed_row, row_of
+from rayrelief.cli.runs.writing import Finished
 from rayrelief.cli.terminal.console import EXPECTED, NOTE, in_words, spoken_warnings
 from rayrelief.methods.base import Method
 from rayrelief.methods.devices import DeviceName
 from rayrelief.shading import Image
 from rayrelief.viewer.contact_sheet import thumbnail
 
-# Streams belong to the whole process: where a worker has several threads, its maps take turns.
-_ONE_AT_A_TIME = threading.Lock()
+
+class _Silence:
+    """Streams belong to the whole process: where a worker has several threads, its maps take turns.
+
+    A fork has one thread alone: it inherits neither the turn of another one nor its silence.
+    """
+
+    def __init__(self) -> None:
+        self._turn, self._kept = threading.RLock(), ExitStack()
+
+    @contextmanager
+    def kept(self, stream: io.StringIO) -> Iterator[None]:
+        """What is said in this context goes into a stream."""
+        with self._turn, ExitStack() as self._kept:
+            self._kept.enter_context(redirect_stderr(stream))
+            self._kept.enter_context(spoken_warnings())
+            yield
+
+    def after_fork(self) -> None:
+        self._kept.close()
+        self._turn = threading.RLock()
+
+
+_SILENCE = _Silence()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_SILENCE.after_fork)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +97,7 @@ class OneOfMany:
     def __call__(self, planned: PlannedMap) -> Done:
         """Integrate a map into its folder, unless that has been done; a bad one is a row too."""
         stream = io.StringIO()
-        with _ONE_AT_A_TIME, redirect_stderr(stream), spoken_warnings():
+        with _SILENCE.kept(stream):
             try:
                 done = self._done(planned)
             except EXPECTED as error:
@@ -103,6 +130,7 @@ class OneOfMany:
         results = result_files(planned.folder, scene.camera, **formats)
         more = [] if surface.height_file is None else [surface.height_file]
         check_not_replaced(read, [*results, *more])
+        check_apart([*results, *more])
         return integrate_into(
             planned.folder,
             scene,

@@ -6,6 +6,8 @@ import hashlib
 import json
 import platform
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,8 +17,12 @@ import numpy as np
 
 import rayrelief
 from rayrelief.cameras.base import Camera
+from rayrelief.cli.terminal.console import EXPECTED, in_parts
+from rayrelief.cli.terminal.signals import postponed
 from rayrelief.conventions import FloatArray
+from rayrelief.errors import FileError, IntegrationError, RayreliefError
 from rayrelief.evaluation.metrics import DepthErrors
+from rayrelief.io.atomic import together, write_whole
 from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
@@ -26,6 +32,8 @@ from rayrelief.scene import Scene
 RESULT = re.compile(r"(depth|mesh|preview|layers|camera|rays)\.[a-z]+")
 
 LIBRARIES = ("numpy", "scipy", "numba", "OpenEXR", "trimesh")
+# Not InputError, which refuses what was given: then nothing is run, and the folder stays as it is.
+FAILURES = (MemoryError, OSError, ImportError, FileError, IntegrationError)
 
 
 def build_report(
@@ -70,6 +78,30 @@ def build_report(
             "opencv": cv2.__version__,  # four distributions install it
         },
     }
+
+
+@contextmanager
+def reported(path: Path, **known: Any) -> Iterator[None]:
+    """Write a report with the cause, and with what is known, where a run fails in this context.
+
+    What an earlier run has left would pass for the result of this one.
+    """
+    try:
+        yield
+    except FAILURES as error:
+        ended = {"status": failed_status(in_parts(error)), "files": []}
+        report = {"rayrelief": rayrelief.__version__, **known, **ended}
+        with suppress(*EXPECTED), together() as batch:  # the first error is the one to be told
+            write_whole(path, to_json(report) + "\n")
+            with postponed():
+                batch.commit(path.parent)
+        raise
+
+
+def failed_status(error: RayreliefError) -> dict[str, Any]:
+    """Status of a run that ended by an error."""
+    cause, remedy = error.found, error.remedy
+    return {"outcome": "failed", "ok": False, "cause": cause, "remedy": remedy, "notes": []}
 
 
 def describe_mesh(mesh: Mesh) -> dict[str, Any]:

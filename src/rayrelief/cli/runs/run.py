@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,42 +14,18 @@ import typer
 from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.places import REPORT, check_folder, result_files
-from rayrelief.cli.runs.report import (
-    build_report,
-    describe_mesh,
-    earlier_files,
-    mesh_summary,
-    to_json,
-)
-from rayrelief.cli.terminal.console import EXIT_FAILED, beyond_range, progress, say, show, tell
-from rayrelief.cli.terminal.signals import postponed
-from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError, Outcome
+from rayrelief.cli.runs.report import mesh_summary, plain, reported, to_json
+from rayrelief.cli.runs.writing import NO_SURFACE, Finished, write_result
+from rayrelief.cli.terminal.console import EXIT_FAILED, progress, say, show, tell
 from rayrelief.estimate import check_memory, directions_of
-from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.integration import integrate
-from rayrelief.io.atomic import together, write_whole
-from rayrelief.mesh import Mesh
 from rayrelief.methods.base import Method, usual_iterations
 from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
-# The files are written all the same: they show what there was to see.
-NO_SURFACE = (Outcome.NO_EQUATIONS, Outcome.NOT_FINITE, Outcome.IMPLAUSIBLE)
 # Bytes per pixel inside that it takes to write some formats, beside the mesh itself.
 MESH_BYTES = {"obj": 25, "glb": 290, "stl": 690}
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What a run has written, and what there is to tell about it."""
-
-    result: Integration
-    report: dict[str, Any]
-    errors: DepthErrors | None
-    mesh: Mesh | None
-    written: list[Path]
 
 
 def run_and_write(scene: Scene, method: Method, out: Path, *, as_json: bool, **how: Any) -> None:
@@ -97,7 +72,8 @@ def integrate_into(
         check_memory(pixels, inside, method, backend, afterwards=afterwards, limit=memory_limit)
     began = time.perf_counter()
     known = surface.arguments(scene)
-    result = surface.scaled(run(scene, method, threads, memory_check, device, **known))
+    with reported(out / REPORT, scene=scene.name, method=plain(method)):
+        result = surface.scaled(run(scene, method, threads, memory_check, device, **known))
     return write_result(
         scene,
         result,
@@ -107,38 +83,6 @@ def integrate_into(
         surface=surface,
         fingerprint=fingerprint,
     )
-
-
-def write_result(
-    scene: Scene,
-    result: Integration,
-    files: list[Path],
-    *,
-    seconds: float,
-    mesh_options: MeshOptions,
-    surface: SurfaceOptions,
-    fingerprint: str | None = None,
-) -> Finished:
-    """Write the files of a result that took so many seconds; they lie in one folder."""
-    out = files[0].parent
-    errors = _errors_or_warning(scene, result)
-    truth = scene.depth if errors and scene.depth_kind == result.depth_kind else None
-    began = time.perf_counter()
-    # Files of two runs must not lie beside each other.
-    with beyond_range(result.status.outcome in NO_SURFACE), together() as batch:
-        written, mesh = _write_files(result, truth, files, mesh_options)
-        written += surface.write(result)
-        took = {"integrate": seconds, "write": time.perf_counter() - began}
-        _say_what_is_left(out, written)
-        report = build_report(scene, result, took, errors, [path.name for path in written])
-        report["mesh"] = None if mesh is None else describe_mesh(mesh)
-        report["prior"] = None if result.prior is None else result.prior.numbers()
-        report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}
-        report |= {} if fingerprint is None else {"fingerprint": fingerprint}
-        write_whole(out / REPORT, to_json(report) + "\n")
-        with postponed():
-            batch.commit(out)
-    return Finished(result, report, errors, mesh, written)
 
 
 def files_memory(
@@ -197,67 +141,3 @@ def run(
             memory_check=memory_check,
             **known,
         )
-
-
-def scene_errors(scene: Scene, result: Integration) -> DepthErrors | None:
-    """Errors against the ground truth of a scene, where it has one of the same kind."""
-    if scene.depth is None:
-        return None
-    estimate = result.depth
-    if scene.depth_kind != result.depth_kind:
-        estimate = result.distance() if scene.depth_kind == "distance" else result.points()[..., 2]
-    return depth_errors(estimate, scene.depth, "scale" if result.camera.central else "shift")
-
-
-def _errors_or_warning(scene: Scene, result: Integration) -> DepthErrors | None:
-    """Errors where they can be had: a ground truth that is no use must not cost the result."""
-    try:
-        return scene_errors(scene, result)
-    except InputError as error:
-        say(f"warning: not compared with the ground truth: {error}")
-        return None
-
-
-def _write_files(
-    result: Integration, truth: FloatArray | None, files: list[Path], mesh_options: MeshOptions
-) -> tuple[list[Path], Mesh | None]:
-    """Write all files of a result but the report, which tells how long this took.
-
-    Returns the files that there are, and their mesh: a surface that is none must not cost its
-    report.
-    """
-    from rayrelief.cameras.calibration import write_camera
-    from rayrelief.io.depth import write_depth
-    from rayrelief.io.meshes import write_mesh
-    from rayrelief.viewer.layers import Layers
-    from rayrelief.viewer.preview import write_preview
-
-    written, mesh = [], None
-    for path in files:
-        try:
-            if path.stem == "depth":
-                write_depth(path, result.depth, result.depth_kind)
-            elif path.stem == "mesh":
-                mesh = mesh_options.mesh_of(result, truth) if mesh is None else mesh
-                write_mesh(path, mesh, quads=mesh_options.quads)
-            elif path.stem == "preview":
-                write_preview(path, result, truth=truth)
-            elif path.stem == "layers":
-                Layers.of(result, truth).write(path)
-            elif path.name != REPORT:
-                write_camera(path, result.camera)
-            written.append(path)
-        except InputError as error:
-            say(f"warning: {path} is not written: {error}")
-    return written, mesh
-
-
-def _say_what_is_left(out: Path, written: list[Path]) -> None:
-    """Name what the report of an earlier run lists and this one did not write.
-
-    A camera or a depth of the earlier surface would pass for that of the new one.
-    """
-    names = [name for name in earlier_files(out / REPORT) if (out / name).is_file()]
-    left = [name for name in names if out / name not in written]
-    if left:
-        say("note: left from an earlier run, not of this one: " + ", ".join(left))

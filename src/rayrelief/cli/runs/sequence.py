@@ -12,7 +12,7 @@ from rayrelief.batch.plan import PlannedMap
 from rayrelief.batch.sequence import LastFrame
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.one_of_many import Done, OneOfMany
-from rayrelief.cli.runs.run import Finished
+from rayrelief.cli.runs.writing import Finished
 from rayrelief.io.depth import read_depth
 
 if TYPE_CHECKING:

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from rayrelief.cli.terminal import signals
-from rayrelief.errors import FileError, IntegrationWarning, RayreliefError, printable
+from rayrelief.errors import (
+    FileError,
+    IntegrationError,
+    IntegrationWarning,
+    RayreliefError,
+    printable,
+)
 
 if TYPE_CHECKING:
     from rayrelief.methods.base import Iteration
@@ -25,7 +31,8 @@ COMPILING = "compiling kernels: first run only, up to a minute"
 
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 NOTE = "note: "
-EXPECTED = (RayreliefError, MemoryError, OSError)  # what an input or a machine may be to blame for
+# What an input or a machine may be to blame for: without memory, libraries cannot be loaded either.
+EXPECTED = (RayreliefError, MemoryError, OSError, ImportError)
 
 
 @contextmanager
@@ -97,13 +104,22 @@ def plain_errors() -> Iterator[None]:
 
 def in_words(error: BaseException) -> str:
     """What to tell about an error."""
+    return str(in_parts(error))
+
+
+def in_parts(error: BaseException) -> RayreliefError:
+    """The same, with cause and remedy apart."""
     if isinstance(error, RayreliefError):
-        return str(error)
+        return error
     if isinstance(error, MemoryError):
-        return "not enough memory. Use a smaller mask, or resize the normal map."
+        remedy = "Use a smaller mask, or resize the normal map"
+        return IntegrationError("not enough memory", remedy=remedy)
     if isinstance(error, OSError):
-        return str(_system_error(error))
-    return f"unexpected {type(error).__name__}: {error}"
+        return _system_error(error)
+    if isinstance(error, ImportError):
+        remedy = "Free some memory, or install rayrelief again"
+        return IntegrationError(f"a library cannot be loaded: {error}", remedy=remedy)
+    return IntegrationError(f"unexpected {type(error).__name__}: {error}")
 
 
 def _system_error(error: OSError) -> FileError:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rayrelief.io.images import encode_png
+from rayrelief.io.sources import read_bytes
 from rayrelief.meshing import CUT
 from rayrelief.viewer.page.stage import Stage, described
 from rayrelief.viewer.sheet import ColourScale
@@ -98,18 +99,18 @@ class Controls:
         self._distance.content = self._stage.mark(origin, direction)
 
     def _files(self) -> dict[str, Path]:
-        """Files of all results, by what the page calls them."""
+        """Files of all results, by what the page calls them; not what links lead to."""
         return {
             f"{actor.placed.shown.name}/{file.name}": file
             for actor in self._stage.actors
             for file in sorted(actor.placed.shown.folder.iterdir())
-            if file.is_file() and not file.name.startswith(".")
+            if file.is_file() and not file.is_symlink() and not file.name.startswith(".")
         }
 
     def _download(self, client: Any) -> None:
         file = self._files().get(self._file.value)
         if file is not None:
-            client.send_file_download(file.name, file.read_bytes(), save_immediately=True)
+            client.send_file_download(file.name, read_bytes(file), save_immediately=True)
 
 
 def save_picture(client: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
@@ -9,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from rayrelief.errors import InputError
 from rayrelief.optional import library
 from rayrelief.shading import Image
 from rayrelief.viewer.finished import Finished
@@ -50,6 +52,7 @@ def serve(
         has enough to do by itself.
     """
     viser = library("viser", "the page", "viewer")
+    check_address(host)
     with redirect_stdout(StringIO()):  # it greets with addresses in a frame, asked or not
         server = viser.ViserServer(host=host, port=port, label="rayrelief", verbose=False)
     try:
@@ -88,3 +91,17 @@ def serve(
     finally:
         with redirect_stdout(StringIO()):
             server.stop()
+
+
+def check_address(host: str) -> None:
+    """Raise InputError unless an address is one of this machine: the server would wait for it."""
+    try:
+        (family, kind, _, _, address), *_ = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        with socket.socket(family, kind) as listener:
+            listener.bind(address)
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            f"the page cannot be served at {host!r}: {getattr(error, 'strerror', None) or error}",
+            expected="an address of this machine",
+            remedy="Leave --host out for this machine alone, or give 0.0.0.0 for all addresses",
+        ) from error
