@@ -16,6 +16,7 @@ ORDER = [
     "errors",
     "checks",
     "optional",
+    "compiled",
     "memory",
     "conventions",
     "mesh",

@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from rayrelief.checks import one_of
+from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import InputError
 

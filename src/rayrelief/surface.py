@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.edge_equations import dot
 from rayrelief.mesh import Mesh

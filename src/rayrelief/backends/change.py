@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
 

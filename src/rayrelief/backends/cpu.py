@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
 
 from rayrelief.backends.base import Final
 from rayrelief.backends.change import relative_change, remembered
 from rayrelief.backends.threads import kernel_threads
 from rayrelief.checks import Rule, check_settings, is_count
+from rayrelief.compiled import njit, prange
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.laws.base import FusedLaw, Law, StoredTerms
 from rayrelief.operators import Operator

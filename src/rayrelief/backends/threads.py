@@ -8,9 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numba
-from numba.np.ufunc import parallel
-
+from rayrelief.compiled import numba, parallel
 from rayrelief.errors import IntegrationError
 
 NODES_PER_THREAD = 65536  # fewer do not pay for waking another thread

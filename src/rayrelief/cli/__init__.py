@@ -10,6 +10,7 @@ def main() -> None:
     """Run the command ``rayrelief``; heavy parts load only in the verb that needs them."""
     from rayrelief.cli.terminal.signals import Handled
     from rayrelief.cli.terminal.streams import open_closed_streams
+    from rayrelief.errors import RayreliefError
 
     with Handled():
         open_closed_streams()
@@ -20,7 +21,7 @@ def main() -> None:
             from rayrelief.cli.app import app
 
             app()
-        except (OSError, MemoryError, ImportError) as error:  # outside of the verbs
+        except (RayreliefError, OSError, MemoryError, ImportError) as error:  # outside of the verbs
             from rayrelief.cli.terminal.console import EXIT_FAILED, in_words, say
 
             say(f"error: {in_words(error)}")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
 

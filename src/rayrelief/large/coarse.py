@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.graph import STEPS
 from rayrelief.large.joining import Asked, equations_of, members, nodes

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
 
+from rayrelief.compiled import njit, prange
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.laws.base import EdgeTerms, Flux, with_both_directions

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+
+from rayrelief.compiled import intrinsic, njit, types
 
 
 @intrinsic

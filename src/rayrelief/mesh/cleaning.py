@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh.base import Faces
 from rayrelief.mesh.normals import face_normal

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.mesh.base import Faces
 

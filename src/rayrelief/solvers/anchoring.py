@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.operators import Operator
 

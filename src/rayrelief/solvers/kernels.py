@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rayrelief.compiled import njit
 
 EPSILON = float(np.finfo(np.float64).eps)
 FUSED = {"contract"}  # multiply and add in one instruction; the order of sums stays as written

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
+from rayrelief.compiled import njit
 
 STRAY = 0.05  # share of continuous edges whose error is not Gaussian: Cauchy, three times as wide
 EVEN, STEEPNESS = 2.0, 1.5  # in a valley the odds of a jump are (half-width / EVEN)^STEEPNESS,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from rayrelief.backends.base import Computation, MovesParts, Vector
+from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations

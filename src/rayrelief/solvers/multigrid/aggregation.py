@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
 
+from rayrelief.compiled import njit, prange
 from rayrelief.conventions import BoolArray
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.rows import Rows

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import SingleArray
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.galerkin import Transfer

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
 
+from rayrelief.compiled import njit, prange
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.solvers.kernels import FUSED, block_range
 from rayrelief.solvers.multigrid.galerkin import Transfer

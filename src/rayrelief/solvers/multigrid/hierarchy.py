@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
 
+from rayrelief.compiled import njit, prange
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.operators import Operator
 from rayrelief.solvers.kernels import block_range

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
 
+from rayrelief.compiled import njit, prange
 from rayrelief.graph import PixelGraph
 from rayrelief.solvers.kernels import FUSED, block_range, dot, flow, residual_square
 from rayrelief.solvers.multigrid.cycle import DAMPING

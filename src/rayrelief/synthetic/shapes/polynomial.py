@@ -7,8 +7,8 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 
 _RESOLUTION = 4 * np.finfo(np.float64).eps  # of the interval [-1, 1]
