@@ -19,6 +19,7 @@ from rayrelief.io.sources import (
     check_signature,
     choose_name,
     damaged,
+    open_file,
 )
 from rayrelief.optional import library
 
@@ -32,7 +33,7 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     check_signature(path)
     h5py = library("h5py", f"{path}, an HDF5 file,", "hdf5", otherwise="save the array as .npy")
     try:
-        with h5py.File(path, "r") as file:
+        with open_file(path) as opened, h5py.File(opened, "r") as file:
             arrays: dict[str, Any] = {}
 
             def add(name: str, node: Any) -> None:

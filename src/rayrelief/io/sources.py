@@ -104,17 +104,26 @@ def read_bytes(path: Path, size: int = -1, *, largest: int | None = None) -> byt
 def open_file(path: Path) -> BufferedReader:
     """Open a regular file for reading; FileError for anything else, which is not even opened.
 
-    To open a named pipe waits for its writer, and a device may have no end.
+    To open a named pipe waits for its writer, and a device may have no end. What took the place of
+    the file between the look and the opening is opened without waiting, and refused, too.
     """
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
         if kind == stat.S_IFREG:
-            return path.open("rb")
+            file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+            kind = stat.S_IFMT(os.fstat(file.fileno()).st_mode)
+            if kind == stat.S_IFREG:
+                return file
+            file.close()
     except FileNotFoundError as error:
         raise missing(path, "a file") from error
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise _unreadable(path, error) from error
     raise _no_file(path, kind)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def is_there(path: Path) -> bool:
