@@ -221,3 +221,9 @@ def test_newton_uses_both_sides_of_an_unsymmetric_jacobian() -> None:
     expected = np.stack((target[0] - 2 * target[1] ** 2, target[1]))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
     assert steps < 12
+
+
+def test_targets_too_far_for_a_number_get_a_sample() -> None:
+    lens = LensDistortion(numerator=(-0.3,), tangential=(0.1, 0.0))
+    far = np.full((2, 1), 1e200)  # whose squares overflow
+    assert lens.branch.samples_near(far).shape == (2, 1)
