@@ -9,10 +9,12 @@ from scipy.spatial.transform import Rotation
 
 from rayrelief.cameras import Equirectangular, Orthographic
 from rayrelief.conventions import ALL_AXES, from_opencv
+from rayrelief.doctor.advice import settle_axes
 from rayrelief.doctor.axes import find_axes
 from rayrelief.doctor.focal import find_focal_length
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
 from rayrelief.doctor.windows import windows_of
+from rayrelief.errors import InputError
 from rayrelief.synthetic import GALLERY
 from rayrelief.synthetic.perturb import quantised, with_rotation_noise
 from rayrelief.synthetic.surroundings import wavy_room
@@ -139,6 +141,28 @@ def test_normals_in_world_space_are_turned(degrees):
     world = scene.normals @ turn.T
     reading = find_axes(world, scene.mask, PARALLEL).readings[0]
     assert abs(find_tilt(world, scene.mask, reading, PARALLEL) - degrees) < 3.0
+
+
+@pytest.mark.parametrize("said", ["a turn of 20 degrees", "in no axes"])
+def test_a_convention_that_is_told_does_not_hide_world_space(said):
+    scene = scene_of("tori", PARALLEL)
+    turn = Rotation.from_rotvec((12.0, -12.8, 9.6), degrees=True).as_matrix()
+    world = scene.normals @ turn.T
+    if said == "in no axes":
+        world = np.random.default_rng(2).standard_normal(world.shape)
+    stored, told = from_opencv(world, "opengl"), {"image": True, "name": "map"}
+    with pytest.raises(InputError, match=f"{said}.*world space.*--no-convention-check"):
+        settle_axes(stored, scene.mask, PARALLEL, "opengl", **told, check=True)
+    assert settle_axes(stored, scene.mask, PARALLEL, "opengl", **told, check=False) == ("RUB", ())
+
+
+def test_blender_is_told_in_which_frame_its_normals_are_read():
+    scene = scene_of("tori")
+    told = {"image": True, "name": "map", "check": True}
+    stored = from_opencv(scene.normals, "opengl")
+    axes, notes = settle_axes(stored, scene.mask, scene.camera, "Blender", **told)
+    assert axes == "RUB"
+    assert "Normal pass is in world space" in notes[0]
 
 
 def test_normals_in_the_frame_of_the_camera_are_not():

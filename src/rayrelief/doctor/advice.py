@@ -16,10 +16,18 @@ from rayrelief.conventions import (
 )
 from rayrelief.doctor.axes import Axes, Evidence, Reading, find_axes
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
+from rayrelief.doctor.windows import Projection, share_facing_away, windows_of
 from rayrelief.errors import InputError
 
 SAID = 0.5  # standard deviations: a cue that says less is not mentioned
 NAMED = 3  # rivals that are named in a message
+MOST_AWAY = 0.25  # of the normals face away, in any axes: more is no noise
+WORLD = "blender"
+WORLD_NOTE = (
+    "Blender's Normal pass is in world space; read as if it had been turned into the frame of the "
+    "camera (red right, green up, blue towards it), which maps without curved surfaces do not show"
+)
+GO_ON = "pass check_convention=False (--no-convention-check) to go on as told"
 TURN = (
     "They may be in world space, as Blender's Normal pass is: rotate them into the frame of the "
     "camera first (see docs/conventions.md)"
@@ -59,19 +67,44 @@ def settle_axes(
         note = f"{name}: {verdict(found)}; {'; '.join(reasons(found))}"
         return found.readings[0].axes, (note,)
     told = axes_of(convention, image=image)
+    notes = (f"{name}: {WORLD_NOTE}",) if convention.strip().lower() == WORLD else ()
     if not check:
-        return told, ()
+        return told, notes
     found = find_axes(vectors, mask, camera)
+    if not found.readings:
+        return told, (*notes, *_away_in_all(vectors, mask, camera, told, name))
     if found.refutes(told):
         # It may be the camera that is wrong: the axes are only if no camera suits them. A map that
         # fits one which sees behind itself fits no other kind.
         suits = _sees_behind(camera, mask) and found.readings[0].curl.mean < SUSPICIOUS
         free = found if suits else find_axes(vectors, mask)
         if free.refutes(told):
-            raise refuted(free if free.decided else found, told, convention, name)
+            better = free if free.decided else found
+            if tilt := find_tilt(vectors, mask, better.readings[0], camera):
+                raise turned(tilt, name)
+            raise refuted(better, told, convention, name)
         doubt = "does this camera suit it? With it the normals fit other axes than those told"
-        return told, (f"{name}: {doubt}",)
-    return told, ()
+        return told, (*notes, f"{name}: {doubt}")
+    (reading,) = (each for each in found.readings if each.axes == told)
+    if tilt := find_tilt(vectors, mask, reading, camera):
+        raise turned(tilt, name)
+    return told, notes
+
+
+def _away_in_all(
+    vectors: FloatArray, mask: BoolArray, camera: Camera, axes: str, name: str
+) -> tuple[str, ...]:
+    """Note on normals some of which face away, in these axes as in all others; many: InputError."""
+    windows = windows_of(vectors, mask)
+    away = share_facing_away(windows, axes, [Projection.of(camera, each) for each in windows])
+    found = f"{100 * away:.0f} % of the normals of {name} face away from the camera"
+    if away > MOST_AWAY:
+        raise InputError(
+            f"{found}, and in no axes do they face it",
+            expected="normals in the frame of the camera, and the camera that saw them",
+            remedy=f"{TURN}. Or the camera is another one; or {GO_ON}",
+        )
+    return (f"{found}, more than those of a surface in any axes",) if windows else ()
 
 
 def _sees_behind(camera: Camera, mask: BoolArray) -> bool:
@@ -131,7 +164,8 @@ def turned(tilt: float, name: str) -> InputError:
     return InputError(
         f"the normals of {name} fit a surface only after a turn of {tilt:.0f} degrees",
         expected="normals in the frame of the camera",
-        remedy=TURN,
+        remedy=f"{TURN}. Or the camera points elsewhere, as one whose principal point is wrong; or "
+        f"{GO_ON}",
     )
 
 
@@ -143,8 +177,7 @@ def refuted(found: Axes, told: str, convention: str, name: str) -> InputError:
         f"the normals of {name} do not fit the convention {convention!r} ({axes_in_words(told)})",
         expected=f"{_listed(tuple(fitting))} ({'; '.join(reasons(found))})",
         remedy=f"Pass convention={convention_name(best.axes)!r} (--convention "
-        f"{convention_name(best.axes)}), or check_convention=False (--no-convention-check) to go "
-        "on as told",
+        f"{convention_name(best.axes)}), or {GO_ON}",
     )
 
 

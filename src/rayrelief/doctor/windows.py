@@ -130,8 +130,18 @@ def share_facing_away(windows: list[Window], axes: str, projections: list[Projec
     return away / max(total, 1)
 
 
-def windows_of(vectors: FloatArray, mask: BoolArray, largest: int = LARGEST) -> list[Window]:
-    """Parts of a map (H, W, 3), in the axes of its file, that say enough about all of it."""
+def windows_of(
+    vectors: FloatArray, mask: BoolArray, largest: int = LARGEST, side: int = SIDE
+) -> list[Window]:
+    """Parts of a map (H, W, 3), in the axes of its file, that say enough about all of it.
+
+    Parameters
+    ----------
+    largest
+        Pixels, beyond which squares of the map are taken, spread over it.
+    side
+        Of a square, in pixels.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
         inside = mask & np.isfinite(length) & (length > 1e-6)
@@ -143,12 +153,12 @@ def windows_of(vectors: FloatArray, mask: BoolArray, largest: int = LARGEST) -> 
     places = [np.s_[top:bottom, left:right]]
     if (bottom - top) * (right - left) > largest:
         squares = [
-            np.s_[row : row + SIDE, column : column + SIDE]
-            for row in range(top, bottom, SIDE)
-            for column in range(left, right, SIDE)
-            if inside[row : row + SIDE, column : column + SIDE].any()
+            np.s_[row : row + side, column : column + side]
+            for row in range(top, bottom, side)
+            for column in range(left, right, side)
+            if inside[row : row + side, column : column + side].any()
         ]
-        places = squares[:: max(1, len(squares) * SIDE * SIDE // largest)]
+        places = squares[:: max(1, len(squares) * side * side // largest)]
     windows = []
     for place in places:
         within = inside[place]
