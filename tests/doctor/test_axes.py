@@ -150,17 +150,16 @@ def test_a_convention_that_is_told_does_not_hide_world_space(said):
     world = scene.normals @ turn.T
     if said == "in no axes":
         world = np.random.default_rng(2).standard_normal(world.shape)
-    stored, told = from_opencv(world, "opengl"), {"image": True, "name": "map"}
+    told = from_opencv(world, "opengl"), scene.mask, PARALLEL, "opengl"
     with pytest.raises(InputError, match=f"{said}.*world space.*--no-convention-check"):
-        settle_axes(stored, scene.mask, PARALLEL, "opengl", **told, check=True)
-    assert settle_axes(stored, scene.mask, PARALLEL, "opengl", **told, check=False) == ("RUB", ())
+        settle_axes(*told, image=True, name="map", check=True)
+    assert settle_axes(*told, image=True, name="map", check=False) == ("RUB", ())
 
 
 def test_blender_is_told_in_which_frame_its_normals_are_read():
     scene = scene_of("tori")
-    told = {"image": True, "name": "map", "check": True}
-    stored = from_opencv(scene.normals, "opengl")
-    axes, notes = settle_axes(stored, scene.mask, scene.camera, "Blender", **told)
+    told = from_opencv(scene.normals, "opengl"), scene.mask, scene.camera, "Blender"
+    axes, notes = settle_axes(*told, image=True, name="map", check=True)
     assert axes == "RUB"
     assert "Normal pass is in world space" in notes[0]
 
