@@ -67,6 +67,12 @@ def predicted(monkeypatch) -> list[str]:
 
 
 @pytest.fixture
+def kernels_of_the_tests(monkeypatch) -> None:
+    """Processes compile nothing anew: the folder of kernels is that of this state already."""
+    monkeypatch.setattr(workers, "library_state", str)
+
+
+@pytest.fixture
 def results(tmp_path) -> Path:
     """Folder for reports and predictions."""
     return tmp_path / "results"

@@ -121,6 +121,7 @@ def test_missed_limits_end_with_1(data, run, predicted, monkeypatch, capsys):
     assert "\n- share of the cells within: " in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("kernels_of_the_tests")
 def test_processes_give_the_tables_of_a_thread(data, run, results, written, request):
     arguments = ("made", "--objects", "cow")
     run(*arguments, "--workers", "2")
@@ -132,6 +133,7 @@ def test_processes_give_the_tables_of_a_thread(data, run, results, written, requ
     assert written() == first
 
 
+@pytest.mark.usefixtures("kernels_of_the_tests")
 def test_worker_drops_what_it_is_doing_when_asked(data, tmp_path):
     cache = Cache(tmp_path / "predictions")
     short = Task(Source("cow"), RayPlane())
