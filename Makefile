@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscop
 # numba runs its own threads; BLAS threads beside them only compete for the cores.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-fast test-deep test-gpu test-oldest fuzz lint format docs pictures bench calibration paper paper-spread clean
+.PHONY: demo test test-fast test-deep test-gpu test-oldest fuzz lint types types-tests format docs pictures bench calibration paper paper-spread clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -52,7 +52,12 @@ fuzz: $(STAMP)  ## ten minutes: mutated files, killed runs, a soak; FUZZ="files 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(MAKE) --no-print-directory --jobs 2 types types-tests
+
+types: $(STAMP)
 	$(BIN)/mypy
+
+types-tests: $(STAMP)
 	$(BIN)/mypy --config-file tests/mypy.ini tests examples benchmarks
 
 format: $(STAMP)

@@ -312,7 +312,7 @@ def test_what_is_not_a_number_is_not_solved(value):
 @pytest.mark.parametrize("count", [32_769, 65_537])
 def test_pairs_across_the_boundaries_of_blocks_find_each_other(count):
     graph = pixel_graph(np.tile(np.array([True, True, False]), (1, count)))
-    system = Operator(graph, graph.exists.astype(float))
+    system = Operator(graph, graph.exists.astype(np.float32))
     hierarchy = Hierarchy.of(system)
     assert list(np.diff(hierarchy.levels.bounds)[-1:]) == [count]
     assert len(hierarchy.levels.bounds) < 5

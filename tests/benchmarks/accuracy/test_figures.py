@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rayrelief
-from benchmarks.accuracy.experiments import noise_cells
 from benchmarks.accuracy import figures
+from benchmarks.accuracy.experiments import noise_cells
 from benchmarks.accuracy.figures import FIGURES, curves, pictures
 from benchmarks.accuracy.figures.canvas import PictureGrid, window
 from benchmarks.accuracy.figures.study import Study
