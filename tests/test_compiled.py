@@ -33,6 +33,12 @@ def test_threads_that_cannot_be_are_refused(value):
     assert "Unset NUMBA_NUM_THREADS" in last
 
 
+def test_an_installation_that_does_not_fit_together_is_not_a_setting(tmp_path):
+    (tmp_path / "numba.py").write_text("raise ValueError('numpy.dtype size changed')")
+    ended = start("-c", "import rayrelief.compiled", PYTHONPATH=str(tmp_path))
+    assert ended.stderr.splitlines()[-1] == "ValueError: numpy.dtype size changed"
+
+
 def test_the_command_says_so_on_one_line(tmp_path):
     words = ("-m", "rayrelief", "integrate", "x", "-o", str(tmp_path / "out"))
     ended = start(*words, NUMBA_NUM_THREADS="0")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, shown
 
 MOST = 2**31 - 1
 LARGEST = 3e38  # that 32-bit floats hold, which some kernels and files do with
@@ -43,8 +43,7 @@ class Rule:
         except (TypeError, ValueError, OverflowError):  # it cannot be compared, or is an array
             usable = False
         if not usable:
-            shown = repr(value) if isinstance(value, str) else value
-            found = f"{self.called or name} is {shown}"
+            found = f"{self.called or name} is {shown(value)}"
             raise InputError(found, expected=self.expected, remedy=self.remedy)
 
 

@@ -28,6 +28,8 @@ try:
         from numba.extending import intrinsic
         from numba.np.ufunc import parallel
 except (RuntimeWarning, ValueError) as error:
+    if not any(word in str(error) for word in ("NUMBA_", "threads")):  # of a broken installation
+        raise
     raise _unusable(str(error).partition("\n")[0].rstrip(".")) from error
 if numba.config.NUMBA_NUM_THREADS > MOST_THREADS:
     raise _unusable(f"NUMBA_NUM_THREADS is {numba.config.NUMBA_NUM_THREADS}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from numbers import Number
 
 __all__ = [
     "CameraError",
@@ -17,6 +19,7 @@ __all__ = [
     "Status",
 ]
 
+LONGEST_VALUE = 60  # characters
 LONGEST_PART = 2000  # characters of what was found, expected and to do: files can hold any text
 
 
@@ -44,6 +47,17 @@ class RayreliefError(Exception):
         """Copy from the parts: the message already contains them."""
         parts = {"expected": self.expected, "remedy": self.remedy}
         return partial(type(self), **parts), (self.found,)
+
+
+def shown(value: object) -> str:
+    """A value in a few characters, however long and deep it is."""
+    bounded = reprlib.Repr()
+    bounded.maxlevel, bounded.maxstring, bounded.maxlist, bounded.maxother = 3, 200, 20, 60
+    try:
+        text = str(value) if isinstance(value, Number) else bounded.repr(value)
+    except ValueError:  # Python writes out no more than 4,300 digits
+        return "an integer of thousands of digits"
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
 
 
 def printable(text: str, longest: int | None = None) -> str:

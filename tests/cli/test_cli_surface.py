@@ -109,7 +109,10 @@ def test_a_height_that_cannot_be_stored_is_refused_before_the_run(run, plane, ou
     [
         (("--camera", "orthographic", "--scale-to", "3"), "pixel_size"),
         (("--camera", "orthographic", "--distance", "4,3,20,10,3"), "pixel_size"),
-        (("--camera", "equirectangular", "--height", "h.png"), "distances along the rays"),
+        (
+            ("--camera", "equirectangular", "--no-convention-check", "--height", "h.png"),
+            "distances along the rays",
+        ),
         (("--point", "400,3,5"), "outside of the image"),
         (("--distance", "4,3,0,0,5"), "outside of the mask"),
         (("--point", "0,0,5", "--dry-run"), "outside of the mask"),

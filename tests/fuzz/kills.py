@@ -18,8 +18,8 @@ from random import Random
 import numpy as np
 
 from rayrelief.cli.app import app
-from rayrelief.cli.runs.places import REPORT
 from rayrelief.cli.terminal.signals import Handled
+from rayrelief.io.reports import REPORT_NAME
 from rayrelief.synthetic.gallery import sphere
 from rayrelief.viewer.layers import NAME as LAYERS
 from reference.layout import write_layout
@@ -123,7 +123,8 @@ def _problems(
     places = {name: found[name] for name in found.keys() - hidden}
     # The report comes last: without it a part of the files may be there.
     if not any(
-        places == run or (REPORT not in places and places.items() <= run.items()) for run in runs
+        places == run or (REPORT_NAME not in places and places.items() <= run.items())
+        for run in runs
     ):
         yield f"files of two runs, or not whole: {sorted(places)}"
 
@@ -131,9 +132,9 @@ def _problems(
 def _contents(out: Path) -> Contents:
     """Files of a folder; of the report only what does not change with the time."""
     found = {path.name: path.read_bytes() for path in out.iterdir()} if out.exists() else {}
-    if REPORT in found:
-        report = json.loads(found[REPORT])
-        found[REPORT] = json.dumps([report["method"], report["files"]]).encode()
+    if REPORT_NAME in found:
+        report = json.loads(found[REPORT_NAME])
+        found[REPORT_NAME] = json.dumps([report["method"], report["files"]]).encode()
     if LAYERS in found:  # an archive tells the time
         with np.load(out / LAYERS) as layers:
             found[LAYERS] = b"".join(layers[name].tobytes() for name in layers.files)

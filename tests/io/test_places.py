@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from rayrelief.errors import FileError
-from rayrelief.io.atomic import atomic_write, together
+from rayrelief.io.atomic import atomic_write, temporary_name, together
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
 
@@ -116,14 +117,34 @@ def test_a_kill_between_two_moves_never_mixes_two_batches(tmp_path, monkeypatch,
     assert "last" not in found or set(found) == set(names)
 
 
-def test_leftovers_of_dead_processes_go_and_those_of_living_ones_stay(tmp_path):
+def test_temporary_files_that_nobody_writes_any_more_go(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    gone = tmp_path / f".rayrelief-{dead.pid}-0123456789ab.npy"
-    kept = tmp_path / f".rayrelief-{os.getppid()}-0123456789ab.npy"
-    for path in (gone, kept, tmp_path / ".rayrelief-notes"):
-        path.write_text("half")
+    here, days = temporary_name(os.getpid()), 3 * 86400.0
+    elsewhere = f".rayrelief-{'0' * 8}-{dead.pid}-0123456789a"
+    gone = {temporary_name(dead.pid): 0.0, temporary_name(os.getpid()): days, elsewhere + "b": days}
+    kept = {
+        here: 0.0,
+        temporary_name(os.getppid()): 0.0,
+        elsewhere + "c": 0.0,
+        ".rayrelief-a": days,
+    }
+    for name, age in (gone | kept).items():
+        (tmp_path / name).write_text("half")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
     with together() as batch:
         write(tmp_path / "a", "x")
         batch.commit(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {kept.name, ".rayrelief-notes", "a"}
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, "a"}
+
+
+def test_files_elsewhere_have_their_folder_cleaned_too(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / temporary_name(dead.pid)).write_text("half")
+    with together() as batch:
+        write(other / "a", "x")
+        batch.commit(tmp_path)
+    assert [path.name for path in other.iterdir()] == ["a"]

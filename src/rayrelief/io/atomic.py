@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
 import re
 import secrets
 import shutil
 import stat
+import time
+import zlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,7 +19,10 @@ from pathlib import Path
 from rayrelief.errors import FileError
 from rayrelief.io.sources import NOT_FILES, as_path
 
-TEMPORARY = re.compile(r"\.rayrelief-(\d+)-[0-9a-f]{12}(\..*)?")  # of the process with this number
+# Of a machine, and of the process there with this number.
+TEMPORARY = re.compile(r"\.rayrelief-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}(\..*)?")
+MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+ABANDONED = 86400.0  # seconds after which a file of another machine is no longer being written
 
 
 class Batch:
@@ -36,7 +42,8 @@ class Batch:
     def commit(self, folder: Path) -> None:
         """Move all files to their places in a folder; other batches wait for their turn."""
         with locked(folder):
-            discard_leftovers(folder)
+            for place in {folder, *(target.parent for _, target in self._waiting)}:
+                discard_leftovers(place)
             for _, target in reversed(self._waiting):
                 _move(None, target)
             for temporary, target in self._waiting:
@@ -87,8 +94,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         # A name and not an open file: the writer creates it, with the permissions of the user.
-        name = f".rayrelief-{os.getpid()}-{secrets.token_hex(6)}{target.suffix}"
-        temporary = target.with_name(name)
+        temporary = target.with_name(temporary_name(os.getpid()) + target.suffix)
         kept = False
         try:
             yield temporary
@@ -153,14 +159,32 @@ def target_of(path: Path) -> Path:
     return target
 
 
-def discard_leftovers(folder: Path) -> None:
-    """Remove the temporary files in a folder whose processes are no more, as after a kill."""
-    import psutil
+def temporary_name(process: int) -> str:
+    """A name, without suffix, that a process may write to."""
+    return f".rayrelief-{MACHINE}-{process}-{secrets.token_hex(6)}"
 
+
+def discard_leftovers(folder: Path) -> None:
+    """Remove the temporary files in a folder that nobody writes any more, as after a kill."""
     for name in os.listdir(folder):
         match = TEMPORARY.fullmatch(name)
-        if match and not psutil.pid_exists(int(match[1])):
-            _remove(folder / name)
+        with contextlib.suppress(OSError):  # somebody else was faster
+            if match and _is_left(match[1], int(match[2]), os.stat(folder / name).st_mtime):
+                _remove(folder / name)
+
+
+def _is_left(machine: str, process: int, written: float) -> bool:
+    """Whether a temporary file is that of a process which is no more."""
+    import psutil
+
+    if machine != MACHINE:  # a shared folder: its processes cannot be seen from here
+        return time.time() - written > ABANDONED
+    try:  # numbers are given again, in a container even the same one to every run
+        return bool(psutil.Process(process).create_time() > written)
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:  # it is there, and not ours to ask
+        return False
 
 
 def _move(temporary: Path | None, target: Path) -> None:
@@ -214,6 +238,12 @@ def write_error(path: Path, error: OSError) -> FileError:
             f"the disk was full while {path} was written ({free_space(path)})",
             expected="room for the whole file",
             remedy="Free some space or write to another disk; an existing file was not changed",
+        )
+    if error.errno == errno.EFBIG:
+        return FileError(
+            f"{path} became larger than its disk, or a limit of the system, lets a file be",
+            expected="room for the whole file",
+            remedy="Write to another disk or in a smaller format; an existing file was not changed",
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return FileError(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rayrelief.errors import FileError
-from rayrelief.io.sources import BROKEN, check_room, read_bytes
+from rayrelief.io.sources import BROKEN, check_room, damaged, read_bytes
 from rayrelief.mesh import Mesh
 
 ROOM = 20  # bytes of memory for a byte of the file, at most
@@ -36,11 +36,7 @@ def read_triangles(path: Path) -> Mesh:
         if vertices.shape[1:] != (3,):
             raise ValueError(f"vertices of the shape {vertices.shape}")
     except BROKEN as error:
-        raise FileError(
-            f"{path} is damaged or truncated ({error})",
-            expected=f"a complete {path.suffix[1:].upper()} file",
-            remedy="Write or download it again",
-        ) from error
+        raise damaged(path, error) from error
     least, most = faces.min(initial=0), faces.max(initial=-1)
     if least < 0 or most >= len(vertices) or not np.isfinite(vertices).all():
         raise FileError(

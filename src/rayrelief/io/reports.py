@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,14 @@ def read_report(path: Path) -> dict[str, Any] | None:
     except (FileError, ValueError, RecursionError):
         return None
     return report if isinstance(report, dict) and "rayrelief" in report else None
+
+
+def result_in(folder: Path, names: Iterable[str]) -> Path | None:
+    """First of these files that a folder holds; what its report does not list is of another run."""
+    report = read_report(folder / REPORT_NAME)
+    listed = None if report is None else files_of_run(report)
+    own = (folder / name for name in names if listed is None or name in listed)
+    return next((path for path in own if path.is_file()), None)
 
 
 def files_of_run(report: dict[str, Any] | None) -> list[str]:

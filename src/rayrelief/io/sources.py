@@ -56,6 +56,7 @@ FORMATS: dict[str, str] = {
     ".jpeg": "JPEG",
     ".h5": "HDF5",
     ".hdf5": "HDF5",
+    **{f".{name.lower()}": name for name in ("PLY", "OBJ", "GLB", "STL")},
 }
 
 
@@ -208,6 +209,12 @@ def check_signature(path: Path) -> None:
 
 def damaged(path: Path, cause: object) -> FileError:
     """Error for a file that begins well and cannot be read to its end."""
+    if isinstance(cause, MemoryError):
+        return FileError(
+            f"{path} needs more memory to be read than there is ({cause or 'none is left'})",
+            expected="a file whose content fits into memory",
+            remedy="Close other programs, crop it or halve its resolution",
+        )
     return FileError(
         f"{path} is damaged or truncated ({cause})",
         expected=f"a complete {FORMATS[path.suffix.lower()]} file",

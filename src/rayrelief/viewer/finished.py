@@ -15,7 +15,7 @@ from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 from rayrelief.io.depth import WRITERS, read_depth
-from rayrelief.io.reports import REPORT_NAME, read_report
+from rayrelief.io.reports import REPORT_NAME, read_report, result_in
 from rayrelief.io.sources import as_path, missing
 from rayrelief.mesh.units import METRES
 from rayrelief.viewer.layers import NAME as LAYERS
@@ -77,17 +77,16 @@ def read_finished(path: str | os.PathLike[str]) -> Finished:
             remedy="Check how the run ended: rayrelief integrate says it",
         )
     camera = read_camera(_one_of(folder, CAMERAS), height=depth.shape[0], width=depth.shape[1])
-    beside = folder / LAYERS
-    layers = Layers.read(beside, depth.shape) if beside.is_file() else Layers()
+    beside = result_in(folder, [LAYERS])
+    layers = Layers() if beside is None else Layers.read(beside, depth.shape)
     unit, summary = _report(folder / REPORT_NAME)
     return Finished(folder.resolve().name, folder, depth, camera, layers, unit, summary)
 
 
 def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
     """First of these files that a folder has."""
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
+    if path := result_in(folder, names):
+        return path
     raise FileError(
         f"{folder} is not a folder with a result: it has no {names[0]}",
         expected="a folder that rayrelief integrate has written, with " + " or ".join(names),

@@ -21,7 +21,7 @@ from rayrelief.io.atomic import write_whole
 from rayrelief.io.images import encode_png
 from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
-from rayrelief.io.reports import REPORT_NAME, read_report
+from rayrelief.io.reports import REPORT_NAME, read_report, result_in
 from rayrelief.io.sources import read_bytes
 from rayrelief.optional import library
 from rayrelief.viewer.display import Colouring, colourings
@@ -46,7 +46,7 @@ class Shown:
     @cached_property
     def finished(self) -> Finished | None:
         """What it knows at every pixel; None without its layers."""
-        return read_finished(self.folder) if (self.folder / LAYERS).is_file() else None
+        return read_finished(self.folder) if result_in(self.folder, [LAYERS]) else None
 
     @classmethod
     def read(cls, folder: Path) -> Shown:
@@ -92,13 +92,13 @@ class Shown:
             for title in ("method", "camera", "preprocessing", "versions")
             for key, value in _part(report, title).items()
         }
-        preview = self.folder / PREVIEW
+        preview = result_in(self.folder, [PREVIEW])
         return {
             "title": f"{report.get('scene', self.folder.name)} ({self.folder.name})",
             "summary": _rows(summary | errors),
             "changes": [_number(each.get("change")) for each in history],
             "details": _rows({"rayrelief": report["rayrelief"], **settings}),
-            "preview": _address(read_bytes(preview)) if preview.is_file() else None,
+            "preview": None if preview is None else _address(read_bytes(preview)),
             "pictures": self._pictures(beside),
             "mesh": self._surface(most_faces),
         }
@@ -114,8 +114,7 @@ class Shown:
 
     def _surface(self, most_faces: int) -> dict[str, Any] | None:
         """The mesh in the axes of WebGL, within a cube around the origin; None without a file."""
-        named = (self.folder / name for name in MESHES)
-        path = next((path for path in named if path.is_file()), None)
+        path = result_in(self.folder, MESHES)
         if path is None:
             return None
         mesh = read_triangles(path)

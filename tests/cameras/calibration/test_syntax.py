@@ -27,6 +27,8 @@ MERGES = "".join(f"a{i + 1}: &a{i + 1} {{<<: [{', '.join([f'*a{i}'] * 30)}]}}\n"
         ("deep.yaml", "a: " + "[" * 100, "more than 60 levels deep"),
         ("digits.txt", "1" * 20_000_000, "has 20 MB; expected at most 16 MB"),
         ("words.txt", "1 " * 1_500_000, "at most 1,000,000 are read"),
+        ("lines.txt", "1\r" * 1_500_000, "at most 1,000,000 are read"),
+        ("pages.txt", "1\f" * 750_000 + "1\u2028" * 750_000, "at most 1,000,000 are read"),
         ("deep.json", '{"a":' + "[" * 100_000, "not valid JSON"),
         ("wide.json", '{"a":[' + "1," * 1_500_000 + "1]}", "at most 1,000,000 are read"),
         ("wide.xml", "<a>" + "<b/>" * 1_500_000 + "</a>", "at most 1,000,000 are read"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rayrelief.cameras.calibration.syntax import parse_json, parse_text, parse_xml, parse_yaml
-from rayrelief.errors import CameraError, FileError
+from rayrelief.errors import CameraError, FileError, shown
 from rayrelief.io.sources import empty, read_bytes
 
 Syntax = Literal["json", "yaml", "xml", "text", "binary"]
@@ -107,21 +106,21 @@ class Entries:
         """A list of finite numbers, as many as one of ``counts`` says (any number without)."""
         value = self.value(key)
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise self.error(key, f"is {_short(value)}", "a list of numbers")
+            raise self.error(key, f"is {shown(value)}", "a list of numbers")
         if counts and len(value) not in counts:
             wanted = " or ".join(map(str, counts))
             raise self.error(key, f"holds {len(value)} values", f"{wanted} numbers")
         numbers = [number for each in value if (number := as_number(each)) is not None]
         if len(numbers) < len(value):
             index = next(i for i, each in enumerate(value) if as_number(each) is None)
-            raise self.error(f"{key}[{index}]", f"is {_short(value[index])}", "a finite number")
+            raise self.error(f"{key}[{index}]", f"is {shown(value[index])}", "a finite number")
         return numbers
 
     def text(self, key: str, *choices: str) -> str:
         """A text, one of ``choices`` (any without)."""
         value = self.value(key)
         if not isinstance(value, str):
-            raise self.error(key, f"is {_short(value)}", "a string")
+            raise self.error(key, f"is {shown(value)}", "a string")
         if choices and value not in choices:
             raise self.error(key, f"is {value!r}", "one of " + ", ".join(choices))
         return value
@@ -130,7 +129,7 @@ class Entries:
         """A mapping under a key."""
         value = self.value(key)
         if not isinstance(value, dict):
-            raise self.error(key, f"is {_short(value)}", "a mapping")
+            raise self.error(key, f"is {shown(value)}", "a mapping")
         return Entries(self.path, value, f"{self.where}{key}.")
 
     def error(self, key: str, found: str, expected: str, remedy: str = "") -> FileError:
@@ -144,7 +143,7 @@ class Entries:
     def _finite(self, key: str, value: object) -> float:
         number = as_number(value)
         if number is None:
-            raise self.error(key, f"is {_short(value)}", "a finite number")
+            raise self.error(key, f"is {shown(value)}", "a finite number")
         return number
 
 
@@ -206,10 +205,3 @@ def naming_file(path: Path, where: str = "") -> Iterator[None]:
         raise FileError(
             f"{place} holds {error.found}", expected=error.expected, remedy=error.remedy
         ) from error
-
-
-def _short(value: object) -> str:
-    bounded = reprlib.Repr()  # what a file holds may be long and deep
-    bounded.maxlevel, bounded.maxstring, bounded.maxlist = 3, 200, 20
-    text = bounded.repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration.document import Document, shortened
 from rayrelief.checks import is_count
-from rayrelief.errors import FileError, InputError, RayreliefError
+from rayrelief.errors import FileError, InputError, RayreliefError, shown
 
 KOrder = Literal["auto", "opencv", "legacy"]
 
@@ -46,16 +46,20 @@ class Request:
 
     def __post_init__(self) -> None:
         if not isinstance(self.k_order, str):
-            raise InputError(f"k_order={self.k_order!r}", expected="one of its names, as a text")
+            raise InputError(
+                f"k_order={shown(self.k_order)}",
+                expected=f"one of {', '.join(get_args(KOrder))}",
+                remedy="Leave it out where the order is not known",
+            )
         for side in (self.height, self.width):
             if side is not None and not is_count(side):
                 raise InputError(
-                    f"a height or width of {side!r}",
+                    f"a height or width of {shown(side)}",
                     expected="an integer >= 1, in pixels",
                     remedy="Give the size of the image, or leave it out",
                 )
-        if self.which is not None:  # the cameras of COLMAP have numbers
-            object.__setattr__(self, "which", str(self.which))
+        if not isinstance(self.which, str | None):  # the cameras of COLMAP have numbers
+            object.__setattr__(self, "which", shown(self.which))
 
     @property
     def size(self) -> tuple[int, int] | None:

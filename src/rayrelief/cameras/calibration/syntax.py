@@ -18,6 +18,7 @@ LARGEST_YAML = 1_000_000  # characters: its parser is slow
 MOST_NODES = 100_000  # of YAML, with every alias as often as it is used
 DEEPEST = 60  # of YAML, whose parser in C has no limit of its own
 LONGEST_NUMBER = 400  # characters
+BREAKS = "," + "".join(filter(str.isspace, map(chr, range(0x3001))))  # all that texts are split at
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 # What PyYAML raises for a text that is not of the type that its tag says, such as !!int ''.
@@ -45,7 +46,7 @@ def parse_xml(path: Path, text: str) -> ET.Element:
 def parse_text(path: Path, text: str) -> str:
     """Plain text: lines and words."""
     try:
-        check_parts(text, "\n ,")
+        check_parts(text, BREAKS)
     except ValueError as error:
         raise broken(path, "text", str(error)) from error
     return text

@@ -19,11 +19,12 @@ from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.shared import Input
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.inputs import check_apart, check_not_replaced, scene_files
-from rayrelief.cli.runs.places import REPORT, result_files
+from rayrelief.cli.runs.places import result_files
 from rayrelief.cli.runs.run import integrate_into
 from rayrelief.cli.runs.summary import Row, failed_row, row_of
 from rayrelief.cli.runs.writing import Finished
 from rayrelief.cli.terminal.console import EXPECTED, NOTE, in_words, spoken_warnings
+from rayrelief.io.reports import REPORT_NAME
 from rayrelief.methods.base import Method
 from rayrelief.methods.devices import DeviceName
 from rayrelief.shading import Image
@@ -112,11 +113,11 @@ class OneOfMany:
             surface = replace(surface, height_file=out / surface.height_file)
         read = files_of(planned.path, self.source, self.meshing, surface)
         mark = fingerprint(self._settings(), read)
-        report = finished_report(out / REPORT, mark)
+        report = finished_report(out / REPORT_NAME, mark)
         was_there = report is not None
         if report is None:
             self._integrate(planned, surface, read, mark)
-            report = finished_report(out / REPORT, mark)
+            report = finished_report(out / REPORT_NAME, mark)
         preview = out / "preview.png"
         picture = thumbnail(preview, self.picture_side) if preview.is_file() else None
         return Done(row_of(planned, report or {}), picture, was_there=was_there)

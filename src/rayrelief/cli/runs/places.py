@@ -11,8 +11,7 @@ import typer
 from rayrelief.cameras.base import Camera
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import target_of
-
-REPORT = "report.json"
+from rayrelief.io.reports import REPORT_NAME
 
 
 def check_folder(out: Path, results: Iterable[Path] = ()) -> None:
@@ -53,7 +52,7 @@ def result_files(
     meshes = (f"mesh.{suffix}" for suffix in mesh_formats)
     layers = [LAYERS] if depth_formats else []  # they are looked at together
     rays = "rays.npy" if isinstance(camera, RayMap) else "camera.json"
-    return [out / name for name in (*depths, *meshes, "preview.png", *layers, rays, REPORT)]
+    return [out / name for name in (*depths, *meshes, "preview.png", *layers, rays, REPORT_NAME)]
 
 
 def formats(text: str, known: tuple[str, ...], option: str) -> list[str]:

@@ -13,12 +13,13 @@ import typer
 
 from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.surface import SurfaceOptions
-from rayrelief.cli.runs.places import REPORT, check_folder, result_files
+from rayrelief.cli.runs.places import check_folder, result_files
 from rayrelief.cli.runs.report import mesh_summary, plain, reported, to_json
 from rayrelief.cli.runs.writing import NO_SURFACE, Finished, write_result
 from rayrelief.cli.terminal.console import EXIT_FAILED, progress, say, show, tell
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.integration import integrate
+from rayrelief.io.reports import REPORT_NAME
 from rayrelief.methods.base import Method, usual_iterations
 from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.result import Integration
@@ -72,7 +73,7 @@ def integrate_into(
         check_memory(pixels, inside, method, backend, afterwards=afterwards, limit=memory_limit)
     began = time.perf_counter()
     known = surface.arguments(scene)
-    with reported(out / REPORT, scene=scene.name, method=plain(method)):
+    with reported(out / REPORT_NAME, scene=scene.name, method=plain(method)):
         result = surface.scaled(run(scene, method, threads, memory_check, device, **known))
     return write_result(
         scene,

@@ -11,7 +11,6 @@ from typing import Any
 
 from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.surface import SurfaceOptions
-from rayrelief.cli.runs.places import REPORT
 from rayrelief.cli.runs.report import (
     FAILURES,
     build_report,
@@ -28,6 +27,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, InputError, Outcome, RayreliefError
 from rayrelief.evaluation.metrics import DepthErrors, depth_errors
 from rayrelief.io.atomic import together, write_whole
+from rayrelief.io.reports import REPORT_NAME
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
@@ -65,7 +65,7 @@ def write_result(
     began = time.perf_counter()
     # Files of two runs must not lie beside each other.
     with (
-        reported(out / REPORT, scene=scene.name, method=plain(result.method)),
+        reported(out / REPORT_NAME, scene=scene.name, method=plain(result.method)),
         beyond_range(result.status.outcome in NO_SURFACE),
         together() as batch,
     ):
@@ -84,7 +84,7 @@ def write_result(
             report["status"] = failed_status(error)
         # Without it the run is done again.
         report |= {} if fingerprint is None or failures else {"fingerprint": fingerprint}
-        write_whole(out / REPORT, to_json(report) + "\n")
+        write_whole(out / REPORT_NAME, to_json(report) + "\n")
         with postponed():
             batch.commit(out)
     for error in failures[:1]:
@@ -140,7 +140,7 @@ def _write_files(
                 write_preview(path, result, truth=truth)
             elif path.stem == "layers":
                 Layers.of(result, truth).write(path)
-            elif path.name != REPORT:
+            elif path.name != REPORT_NAME:
                 write_camera(path, result.camera)
             written.append(path)
     return written, mesh
@@ -164,7 +164,7 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
 
     A camera or a depth of the earlier surface would pass for that of the new one.
     """
-    names = [name for name in earlier_files(out / REPORT) if (out / name).is_file()]
+    names = [name for name in earlier_files(out / REPORT_NAME) if (out / name).is_file()]
     left = [name for name in names if out / name not in written]
     if left:
         say("note: left from an earlier run, not of this one: " + ", ".join(left))
