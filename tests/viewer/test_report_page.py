@@ -81,6 +81,15 @@ def test_a_page_holds_the_surface_upright_and_fetches_nothing(results, tmp_path)
     assert entry["changes"] == [10.0**-i for i in range(5)]
 
 
+def test_files_of_another_run_are_not_shown(results, tmp_path):
+    report = json.loads((results / "report.json").read_text())
+    report["files"] = ["report.json", "preview.png"]
+    (results / "report.json").write_text(json.dumps(report))
+    page.write_page(tmp_path / "page.html", [results])
+    (entry,) = entries(tmp_path / "page.html")
+    assert (entry["mesh"], entry["preview"] is None) == (None, False)
+
+
 def test_a_page_shows_the_continuous_parts(results, tmp_path):
     ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
     assert ball.depth is not None

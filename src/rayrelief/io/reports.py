@@ -24,10 +24,9 @@ def read_report(path: Path) -> dict[str, Any] | None:
 
 
 def result_in(folder: Path, names: Iterable[str]) -> Path | None:
-    """First of these files that a folder holds; what its report does not list is of another run."""
-    report = read_report(folder / REPORT_NAME)
-    listed = None if report is None else files_of_run(report)
-    own = (folder / name for name in names if listed is None or name in listed)
+    """First of these files that a folder holds; what its report leaves out is of another run."""
+    report = read_report(folder / REPORT_NAME) or {}
+    own = (folder / name for name in names if "files" not in report or name in files_of_run(report))
     return next((path for path in own if path.is_file()), None)
 
 
