@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import command
 from benchmarks.accuracy.figures.canvas import house_style, write
+from benchmarks.calibration.costs import cost_table
 from benchmarks.calibration.edges import (
     SIZE,
     Edges,
@@ -67,6 +68,7 @@ def stages(size: tuple[int, int], images: Path) -> Iterator[Table]:
 PARTS: command.Parts = {
     "curves": lambda chosen: curves(chosen.size, chosen.images),
     "stages": lambda chosen: stages(chosen.size, chosen.images),
+    "costs": lambda chosen: [cost_table(chosen.size)],
     "extended": lambda chosen: [extended_table(chosen.size)],
 }
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numba import vectorize
+from scipy.optimize import minimize
 
 from benchmarks.calibration.edges import Edges
 from rayrelief.conventions import FloatArray
@@ -16,10 +18,23 @@ from rayrelief.methods.ordered import evidence
 
 WIDTHS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, math.inf)
 LEADS = (0.0, 0.1, 0.3, 1.0, 2.0, 5.0, math.inf)
+RECESSIONS = (-math.inf, -1.0, -0.5, -0.2, 0.2, 0.5, 1.0, 2.0, math.inf)
 FEWEST = 30  # edges of a bin that is shown
 
-jump_probability = vectorize(evidence.jump_probability.py_func)
-order_probability = vectorize(evidence.order_probability.py_func)
+COSTS = evidence.COSTS
+
+
+@vectorize
+def jump_probability(half_width: float, lead: float) -> Any:
+    """Probability of a jump that the model gives an edge."""
+    odds = evidence.jump_odds(half_width, lead, COSTS)
+    return odds / (1.0 + odds)
+
+
+@vectorize
+def order_probability(half_width: float, lead: float) -> Any:
+    """Probability that the model gives to the order of a jump."""
+    return evidence.order_probability(half_width, lead, COSTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +90,24 @@ def error_curve(edges: Edges, share: float) -> Curve:
 def jump_curve(edges: Edges, *, ridges: bool) -> Curve:
     """Half-width against the share of jumps, in valleys or on ridges."""
     chosen = edges.where(edges.half_width < 0 if ridges else edges.half_width > 0)
-    model = jump_probability(chosen.half_width)
+    model = jump_probability(chosen.half_width, chosen.lead)
     return Curve.of(np.abs(chosen.half_width), WIDTHS, chosen.jumps.astype(np.float64), model)
+
+
+def foot_curve(edges: Edges, least: float, most: float) -> Curve:
+    """Recession of the slower side of a valley against the share of jumps.
+
+    The faster side recedes by so many pixels.
+    """
+    faster = edges.half_width + 0.5 * np.abs(edges.lead)
+    chosen = edges.where((edges.half_width > 0) & (faster >= least) & (faster < most))
+    model = jump_probability(chosen.half_width, chosen.lead)
+    return Curve.of(recession(chosen), RECESSIONS, chosen.jumps.astype(np.float64), model)
+
+
+def recession(edges: Edges) -> FloatArray:
+    """By how many pixels the slower side recedes."""
+    return edges.half_width - 0.5 * np.abs(edges.lead)
 
 
 def order_curve(edges: Edges, *, both_recede: bool) -> Curve:
@@ -108,17 +139,28 @@ def constants(edges: Edges) -> Mapping[str, float]:
     errors = error_curve(edges, 0.9)
     sigma = errors.measured / deviations(0.9)
     narrow, wide = errors.at < 0.03, (errors.at > 0.3) & (errors.at < 10)
-    valleys, ridges = jump_curve(edges, ridges=False), jump_curve(edges, ridges=True)
-    odds, on_ridges = (each.measured / (1.0 - each.measured) for each in (valleys, ridges))
-    rising = (valleys.at > 0.03) & (valleys.at < 10) & (odds > 0)
-    steepness, level = np.polyfit(np.log(valleys.at[rising]), np.log(odds[rising]), 1)
-    compared = rising & (on_ridges > 0)
-    steep = edges.where(edges.jumps & (np.abs(edges.lead) > evidence.SURE))
+    even, foot = _odds_in_valleys(edges)
+    ridges = edges.where((edges.half_width < -0.3) & (edges.half_width > -10))
+    expected = float(np.sum(-ridges.half_width)) / even
+    steep = edges.where(edges.jumps & (np.abs(edges.lead) > COSTS.sure))
     return {
         "EXACT": float(np.nanmean(sigma[narrow])),
         "SPREAD": float(np.nanmean(sigma[wide] / errors.at[wide])),
-        "EVEN": math.exp(-level / steepness),
-        "STEEPNESS": float(steepness),
-        "RIDGE": float(np.exp(np.mean(np.log(odds[compared] / on_ridges[compared])))),
-        "ORDERED": float(np.mean(in_order(steep))) - 0.5,
+        "even": even,
+        "foot": foot,
+        "ridge": expected / max(float(np.count_nonzero(ridges.jumps)), 0.5),
+        "ordered": float(np.mean(in_order(steep))) - 0.5,
     }
+
+
+def _odds_in_valleys(edges: Edges) -> tuple[float, float]:
+    """EVEN and FOOT that make the jumps in valleys as likely as can be."""
+    valleys = edges.where((edges.half_width > 0.03) & (edges.half_width < 10))
+    width, slower = np.log(valleys.half_width), np.clip(recession(valleys), -1.0, 1.0)
+
+    def cost(constants: FloatArray) -> float:
+        logit = width - constants[0] - constants[1] * slower
+        return float(np.mean(np.logaddexp(0.0, np.where(valleys.jumps, -logit, logit))))
+
+    level, foot = minimize(cost, np.zeros(2), method="Nelder-Mead").x
+    return math.exp(level), float(foot)

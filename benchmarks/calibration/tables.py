@@ -9,19 +9,21 @@ from itertools import pairwise
 import numpy as np
 
 from benchmarks.calibration.curves import (
+    COSTS,
     LEADS,
+    RECESSIONS,
     WIDTHS,
     Curve,
     constants,
     error_curve,
     error_over_sigma,
+    foot_curve,
     jump_curve,
     order_curve,
 )
 from benchmarks.calibration.edges import Edges
 from benchmarks.report import Column, Row, Table, columns
 from rayrelief.formulation import intervals
-from rayrelief.methods.ordered import evidence
 
 MODEL = "model"
 KINDS: dict[str, dict[str, Callable[[Edges], Curve]]] = {
@@ -33,6 +35,10 @@ KINDS: dict[str, dict[str, Callable[[Edges], Curve]]] = {
         "valleys": lambda edges: jump_curve(edges, ridges=False),
         "ridges": lambda edges: jump_curve(edges, ridges=True),
     },
+    "feet": {
+        "faster 1 to 3": lambda edges: foot_curve(edges, 1.0, 3.0),
+        "faster 3 to 10": lambda edges: foot_curve(edges, 3.0, 10.0),
+    },
     "order": {
         "one recedes": lambda edges: order_curve(edges, both_recede=False),
         "both recede": lambda edges: order_curve(edges, both_recede=True),
@@ -41,10 +47,16 @@ KINDS: dict[str, dict[str, Callable[[Edges], Curve]]] = {
 TITLES = {
     "errors": "Error of the equation on continuous edges, pixels",
     "jumps": "Share of edges that jump",
+    "feet": "Share of valleys that jump, by how fast the sides recede",
     "order": "Share of jumps whose faster receding side is in front",
 }
-BINS = {"errors": WIDTHS, "jumps": WIDTHS, "order": LEADS}
-PLACES = {"errors": "half-width, px", "jumps": "half-width, px", "order": "lead, px"}
+BINS = {"errors": WIDTHS, "jumps": WIDTHS, "feet": RECESSIONS, "order": LEADS}
+PLACES = {
+    "errors": "half-width, px",
+    "jumps": "half-width, px",
+    "feet": "recession of the slower side, px",
+    "order": "lead, px",
+}
 
 
 def curve_tables(inputs: Mapping[str, Edges]) -> Iterator[Table]:
@@ -76,7 +88,7 @@ def constant_table(inputs: Mapping[str, Edges]) -> Table:
     """Constants that the code uses, and what each input alone would give."""
     read = {source: constants(edges) for source, edges in inputs.items()}
     used = {
-        name: getattr(intervals, name, None) or getattr(evidence, name)
+        name: getattr(COSTS, name) if name in COSTS._fields else getattr(intervals, name)
         for name in next(iter(read.values()))
     }
     heads = [Column("constant"), Column("used", ".3g"), *(Column(each, ".3g") for each in read)]
@@ -105,4 +117,7 @@ def per_axis(degrees: float) -> float:
 
 def _places(bounds: Sequence[float]) -> Iterator[str]:
     for low, high in pairwise(bounds):
-        yield f"above {low:g}" if math.isinf(high) else f"{low:g} to {high:g}"
+        if math.isinf(high):
+            yield f"above {low:g}"
+        else:
+            yield f"below {high:g}" if math.isinf(low) else f"{low:g} to {high:g}"

@@ -19,7 +19,7 @@ from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
-from rayrelief.methods.ordered.evidence import continuous, jumping
+from rayrelief.methods.ordered.evidence import COSTS, fit_cost, jump_cost, least_jump_costs
 from rayrelief.methods.ordered.parts import KERNEL_CONSTANTS, SWEEPS, continuous_parts, move_parts
 from rayrelief.methods.ordered.recipe import LEVELS
 from rayrelief.preprocess import Preprocessing
@@ -66,15 +66,16 @@ sizes = st.floats(-3, 2).map(lambda power: 10**power)
 @given(sizes, signed, sizes, sizes, signed, sizes, signed)
 def test_evidence_is_that_of_the_cpu(width, ridge, sigma, lead, side, residual, sign):
     kernels = library(tuple(definitions(1, directions=8).items()))
-    kernels.likelihood.restype = ctypes.c_float
+    kernels.edge_cost.restype = ctypes.c_float
     grid = np.zeros(1, GRID)
     for name, value in KERNEL_CONSTANTS.items():
         grid["evidence"][name] = value
     edge = tuple(float(np.float32(v)) for v in (ridge * width, sigma, side * lead, sign * residual))
-    found = kernels.likelihood(ctypes.c_void_p(grid.ctypes.data), *map(ctypes.c_float, edge))
+    found = kernels.edge_cost(ctypes.c_void_p(grid.ctypes.data), *map(ctypes.c_float, edge))
     half_width, sigma, lead, residual = edge
-    density = continuous(residual, half_width, sigma) + jumping(residual, half_width, lead)
-    assert found == pytest.approx(np.log(density), rel=1e-5, abs=1e-5)
+    least = least_jump_costs(half_width, lead, COSTS)
+    jump = jump_cost(residual, half_width, lead, least, COSTS)
+    assert found == pytest.approx(min(fit_cost(residual, sigma), jump), rel=1e-5, abs=1e-5)
 
 
 def displaced_parts(level):

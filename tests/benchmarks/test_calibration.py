@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from numba import vectorize
 
 from benchmarks.calibration import edges as measured
 from benchmarks.calibration.__main__ import INPUTS, main
 from benchmarks.calibration.curves import (
+    COSTS,
     constants,
     error_curve,
     error_over_sigma,
@@ -25,10 +25,8 @@ from benchmarks.calibration.edges import Edges, edges_of, renderers, turned
 from benchmarks.calibration.stages import stages
 from rayrelief.formulation import intervals
 from rayrelief.io.images import read_image
-from rayrelief.methods.ordered import evidence
 
 SIZE = 96, 128
-continuous = vectorize(evidence.continuous.py_func)
 inputs = pytest.mark.parametrize("name", INPUTS)
 
 
@@ -57,7 +55,9 @@ def test_error_grows_with_the_width_and_sigma_says_so(name):
     whole = edges.where(~edges.jumps & (np.abs(edges.half_width) > 0.1))
 
     def likelihood(sigma):
-        return np.mean(np.log(continuous(whole.residual, 0.0, sigma)))
+        z = whole.residual / sigma
+        gauss, stray = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), 1 / (3 * np.pi * (1 + z**2 / 9))
+        return np.mean(np.log((0.95 * gauss + 0.05 * stray) / sigma))
 
     assert likelihood(whole.sigma) > max(map(likelihood, np.geomspace(1e-3, 10, 40)))
 
@@ -68,7 +68,16 @@ def test_jumps_are_where_intervals_are_wide_and_their_probability_says_so(name):
     valleys, ridges = jump_curve(edges, ridges=False), jump_curve(edges, ridges=True)
     assert (np.diff(valleys.measured[2:6]) > 0).all()  # from 0.01 to 1 pixel; then they are common
     assert (valleys.measured[2:8] > 5 * ridges.measured[2:8]).all()
-    assert gain(edges.jumps, jump_probability(edges.half_width)) > 0
+    assert gain(edges.jumps, jump_probability(edges.half_width, edges.lead)) > 0
+
+
+@inputs
+def test_jumps_are_rarer_where_both_sides_recede(name):
+    edges = small(name)
+    valleys = edges.where(edges.half_width > 0.3)
+    known = jump_probability(valleys.half_width, valleys.lead)
+    blind = jump_probability(valleys.half_width, 2 * valleys.half_width)  # as if one ran level
+    assert gain(valleys.jumps, known) > gain(valleys.jumps, blind)
 
 
 @inputs
@@ -97,13 +106,13 @@ def test_constants_are_read_off_where_the_model_is_the_truth():
     rng, count = np.random.default_rng(0), 400_000
     half_width = 10 ** rng.uniform(-3, 1.5, count) * rng.choice([-1, 1], count)
     sigma = np.hypot(intervals.EXACT, intervals.SPREAD * half_width)
-    lead = rng.choice([-1.0, 1.0], count) * 2 * evidence.SURE
-    happens = rng.random(count) < jump_probability(half_width)
-    front = np.where(rng.random(count) < 0.5 + evidence.ORDERED, -1.0, 1.0)
+    lead = rng.choice([-1.0, 1.0], count) * 2 * COSTS.sure
+    happens = rng.random(count) < jump_probability(half_width, lead)
+    front = np.where(rng.random(count) < 0.5 + COSTS.ordered, -1.0, 1.0)
     jump = np.where(happens, front * lead, 0.0)
     edges = Edges(half_width, sigma, lead, rng.normal(0.0, sigma), jump, np.zeros(1))
     for name, value in constants(edges).items():
-        used = getattr(intervals, name, None) or getattr(evidence, name)
+        used = getattr(COSTS, name) if name in COSTS._fields else getattr(intervals, name)
         assert value == pytest.approx(used, rel=0.25), name
 
 
@@ -121,6 +130,6 @@ def test_command_draws_what_it_measures(tmp_path, capsys):
     picture = read_image(tmp_path / "ordered_calibration.png")
     assert 0.01 < (picture < 255).mean() < 0.5  # on white
     text = (tmp_path / "calibration-curves.md").read_text(encoding="utf-8")
-    assert text.count("\n## ") == 5
+    assert text.count("\n## ") == 6
     with pytest.raises(SystemExit, match="2"):
         main(["curve", *options])

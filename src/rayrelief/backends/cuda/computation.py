@@ -253,9 +253,9 @@ class GridComputation:
     def move_parts(
         self, x: Surface, level: tuple[float, float], constants: Mapping[str, float], sweeps: int
     ) -> tuple[Surface, int]:
-        """Move the parts of x to their most likely places."""
-        if constants["smallest"] < PIXELS_PER_PART:
-            raise LookupError(f"there is room for parts of {PIXELS_PER_PART} pixels and more")
+        """Move the parts of x to their cheapest places."""
+        if constants["pixels_per_part"] != PIXELS_PER_PART:
+            raise LookupError(f"there is room for a part in every {PIXELS_PER_PART} pixels")
         self._be_at(x)
         grid = self._work.grid
         grid["deviations"], grid["widest"] = level

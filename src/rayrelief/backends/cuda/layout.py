@@ -20,7 +20,7 @@ SLOTS = 17  # of partial sums
 # which has room for few nodes; with eight directions each tile has more of them.
 TAIL_TILES = 900
 SMALL_SET_UP_TILES = {4: 64, 8: 4}
-PIXELS_PER_PART = 4  # of parts that are moved, at least
+PIXELS_PER_PART = 4  # of parts that are moved, on average at least
 
 Struct = npt.NDArray[np.void]
 
@@ -42,7 +42,7 @@ SCALARS = np.dtype(
         ("prefix", "u8", 2),
         *_numbers("i4", "rank*2 turn*2 done cycles last irregular nodes components"),
         *_numbers("i4", "facing_away without_normal without_ray without_start"),
-        *_numbers("i4", f"counted listed moves edges*{LEVELS}"),
+        *_numbers("i4", f"counted listed moves sized*4 edges*{LEVELS}"),
     ],
     align=True,
 )
@@ -57,9 +57,9 @@ LEVEL = np.dtype(
 )
 EVIDENCE = np.dtype(
     [
-        *_numbers("f4", "stray even steepness ridge least most sure ordered both_recede largest"),
-        *_numbers("f4", "smaller all_sizes near gain bent"),
-        *_numbers("i4", "smallest candidates pad"),
+        *_numbers("f4", "even foot ridge sure ordered both_recede dear size order least largest"),
+        *_numbers("f4", "near gain bent"),
+        *_numbers("i4", "most pixels_per_part candidates pad"),
     ],
     align=True,
 )

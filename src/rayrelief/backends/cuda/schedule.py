@@ -122,9 +122,9 @@ class Schedule:
         self.queue.launch("count_total", 1, 256, self.spread, 0)
 
     def move_parts(self, sweeps: int) -> None:
-        """Find the parts of the surface, and move them to their most likely places."""
+        """Find the parts of the surface, and move them to their cheapest places."""
         launch = self.queue.launch
-        for kernel in ("begin", "join", "label", "list"):
+        for kernel in ("begin", "join", "label", "count", "list"):
             launch(f"parts_{kernel}", self.spread, 256)
         launch("parts_rank", self.few, 256)
         launch("borders_count", self.spread, 256)

@@ -1,69 +1,81 @@
-"""Evidence: how likely the residual of an edge is on a continuous surface, and across a jump.
+"""Evidence: what the residual of an edge costs on a continuous surface, and across a jump.
 
-Residuals, half-widths, sigmas and leads are in pixels (formulation/intervals).
-The constants are read off the built-in scenes: docs/ordered.md has the curves and the command.
+Costs are negative logarithms of likelihoods, but for a constant. Residuals, half-widths, sigmas and
+leads are in pixels (formulation/intervals). docs/ordered.md has the curves behind the constants,
+and the commands that draw them.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from rayrelief.compiled import njit
 
-STRAY = 0.05  # share of continuous edges whose error is not Gaussian: Cauchy, three times as wide
-EVEN, STEEPNESS = 2.0, 1.5  # in a valley the odds of a jump are (half-width / EVEN)^STEEPNESS,
-RIDGE = 6.0  # and on a ridge so many times smaller,
-LEAST, MOST = 1e-3, 0.95  # within these probabilities
-SURE = 1.5  # lead from which on the order of a jump is sure
-ORDERED = 0.45  # by how much its probability is then above one half
-BOTH_RECEDE = 1.3  # recession of the slower side that makes the order doubtful again
-LARGEST = 200.0  # pixels: jumps of all sizes up to here,
-SMALLER = 0.5  # the smaller the likelier, by this power of the size
-ALL_SIZES = ((1.0 + LARGEST) ** (1.0 - SMALLER) - 1.0) / (1.0 - SMALLER)
-CONSTANTS = {
-    "stray": STRAY,
-    "even": EVEN,
-    "steepness": STEEPNESS,
-    "ridge": RIDGE,
-    "least": LEAST,
-    "most": MOST,
-    "sure": SURE,
-    "ordered": ORDERED,
-    "both_recede": BOTH_RECEDE,
-    "largest": LARGEST,
-    "smaller": SMALLER,
-    "all_sizes": ALL_SIZES,
-}
-"""For backends/cuda/kernels/evidence.cu, which has the same densities."""
-ROOT_OF_TWO_PI = math.sqrt(2.0 * math.pi)
+LEAST = 1e-3  # odds of a jump, and of none
+
+
+class Costs(NamedTuple):
+    """What jumps cost.
+
+    Attributes
+    ----------
+    even
+        Half-width in pixels of a valley in which a jump is as likely as not, if the slower side
+        recedes nowhere; the odds grow with the width.
+    foot
+        By how much the logarithm of the odds falls with each pixel that the slower side recedes,
+        up to one, and rises with each that it comes nearer. Both sides recede where things stand on
+        one another, one comes nearer where a rim hides what is behind it.
+    ridge
+        How many times smaller the odds are on a ridge.
+    sure
+        Lead from which on the order of a jump is sure.
+    ordered
+        By how much its probability is then above one half.
+    both_recede
+        Recession of the slower side that makes the order doubtful again.
+    dear
+        What a jump costs that is as likely as not: residuals of neighbouring edges depend on one
+        another, and so do their jumps.
+    size
+        What the logarithm of its size costs.
+    order
+        What the logarithm of the probability of its order counts.
+    """
+
+    even: float = 1.0
+    foot: float = 1.5
+    ridge: float = 150.0
+    sure: float = 1.5
+    ordered: float = 0.45
+    both_recede: float = 1.3
+    dear: float = 2.0
+    size: float = 0.3
+    order: float = 2.0
+
+
+COSTS = Costs()
 
 
 @njit(inline="always", error_model="numpy")
-def jump_probability(half_width: float) -> Any:
-    """Probability of a jump between two pixels with this interval."""
-    odds = (max(abs(half_width), 1e-6) / EVEN) ** STEEPNESS
+def jump_odds(half_width: float, lead: float, costs: Costs) -> Any:
+    """Odds of a jump between two pixels with this interval."""
+    odds = abs(half_width) / costs.even
     if half_width < 0.0:
-        odds /= RIDGE
-    return min(max(odds / (1.0 + odds), LEAST), MOST)
+        odds /= costs.ridge
+    else:
+        slower = half_width - 0.5 * abs(lead)
+        odds *= math.exp(-costs.foot * min(max(slower, -1.0), 1.0))
+    return min(max(odds, LEAST), 1.0 / LEAST)
 
 
 @njit(inline="always", error_model="numpy")
-def order_probability(half_width: float, lead: float) -> Any:
+def order_probability(half_width: float, lead: float, costs: Costs) -> Any:
     """Probability that the side which recedes faster is in front, if there is a jump."""
     slower = half_width - 0.5 * abs(lead)
-    trust = min(abs(lead) / SURE, 1.0) * min(max(BOTH_RECEDE - slower, 0.2), 1.0)
-    return 0.5 + ORDERED * trust
-
-
-@njit(inline="always", error_model="numpy")
-def continuous(residual: float, half_width: float, sigma: float) -> Any:
-    """Density of a residual where the surface is continuous, times the probability of that."""
-    z = residual / sigma
-    gauss = math.exp(-0.5 * z * z) / ROOT_OF_TWO_PI
-    cauchy = 1.0 / (3.0 * math.pi * (1.0 + z * z / 9.0))
-    density = ((1.0 - STRAY) * gauss + STRAY * cauchy) / sigma
-    return (1.0 - jump_probability(half_width)) * density
+    trust = min(abs(lead) / costs.sure, 1.0) * min(max(costs.both_recede - slower, 0.2), 1.0)
+    return 0.5 + costs.ordered * trust
 
 
 @njit(inline="always", error_model="numpy")
@@ -74,11 +86,24 @@ def outside(residual: float, half_width: float) -> Any:
 
 
 @njit(inline="always", error_model="numpy")
-def jumping(residual: float, half_width: float, lead: float) -> Any:
-    """Density of a residual across a jump, times the probability of that."""
+def fit_cost(residual: float, sigma: float) -> Any:
+    """Cost of a residual where the surface is continuous."""
+    z = residual / sigma
+    return math.log(1.0 + 0.5 * z * z)
+
+
+@njit(inline="always", error_model="numpy")
+def least_jump_costs(half_width: float, lead: float, costs: Costs) -> Any:
+    """Costs of jumps of no size: in order, and against it."""
+    likely = costs.dear - math.log(jump_odds(half_width, lead, costs))
+    order = order_probability(half_width, lead, costs)
+    in_order = likely - costs.order * math.log(2.0 * order)
+    return in_order, likely - costs.order * math.log(2.0 - 2.0 * order)
+
+
+@njit(inline="always", error_model="numpy")
+def jump_cost(residual: float, half_width: float, lead: float, least: Any, costs: Costs) -> Any:
+    """Cost of a residual across a jump, from what those of no size cost."""
     jump = outside(residual, half_width)
-    order = order_probability(half_width, lead)
-    if jump * lead > 0.0:
-        order = 1.0 - order
-    size = 1.0 / (ALL_SIZES * (1.0 + abs(jump)) ** SMALLER)
-    return jump_probability(half_width) * order * size
+    cost = least[1] if jump * lead > 0.0 else least[0]
+    return max(cost + costs.size * math.log(1.0 + abs(jump)), 0.0)

@@ -1,4 +1,4 @@
-"""Parts that are continuous, each moved as a whole to where its border is most likely."""
+"""Parts that are continuous, each moved as a whole to where its border costs least."""
 
 from __future__ import annotations
 
@@ -15,20 +15,33 @@ from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, PixelGraph
 from rayrelief.laws.ordered import with_intervals
-from rayrelief.methods.ordered.evidence import CONSTANTS, LARGEST, continuous, jumping
+from rayrelief.methods.ordered.evidence import (
+    COSTS,
+    LEAST,
+    Costs,
+    fit_cost,
+    jump_cost,
+    least_jump_costs,
+)
 
-SMALLEST = 8  # pixels of a part that is moved
+SMALLEST = 8  # pixels: below, a part is a speck, which is moved but not counted as a part
+# Of more parts than these, or than one for so many pixels on average, the smallest stay.
+MOST, PIXELS_PER_PART = 65536, 4
 SWEEPS = 2
-CANDIDATES = 100  # places that are tried for a part
-NEAR = 10.0  # pixels: closer places were open to the redescending stage, which knows better
-SURE = 8.0  # gain in log-likelihood that a move must bring, or a contact have
+CANDIDATES = 100  # places that are tried for a part,
+LARGEST = 200.0  # by as many pixels at most,
+NEAR = 5.0  # and at least: closer ones were open to the redescending stage, which knows better
+SURE = 8.0  # what a move must save, or a contact have
 BENT = 0.1  # pixels by which a part may be bent at its border
 
-KERNEL_CONSTANTS = CONSTANTS | {
+KERNEL_CONSTANTS: dict[str, float] = COSTS._asdict() | {
+    "least": LEAST,
+    "largest": LARGEST,
     "near": NEAR,
     "gain": SURE,
     "bent": BENT,
-    "smallest": SMALLEST,
+    "most": MOST,
+    "pixels_per_part": PIXELS_PER_PART,
     "candidates": CANDIDATES,
 }
 """What a GPU has to know to decide alike."""
@@ -71,20 +84,30 @@ def moved(
 def move_parts(
     equations: IntervalEquations, x: FloatArray, parts: Int32Array, held: BoolArray | None = None
 ) -> int:
-    """Move parts (N,), larger ones first, to their most likely places, in x (N,) itself.
+    """Move parts (N,), larger ones first, to their cheapest places, in x (N,) itself.
 
     Returns the number of moves. The largest part stays where it is, and so do those with a node
     that is held (N,).
     """
     sizes = np.bincount(parts)
-    by_size = np.argsort(-sizes, kind="stable")
-    movable = by_size[sizes[by_size] >= SMALLEST][1:]
+    movable = _movable(sizes)
     if held is not None:
         movable = movable[~np.isin(movable, parts[held])]
     shifts, borders = np.zeros(len(sizes)), borders_of(equations.graph, parts, len(sizes))
-    moves: int = _move(edges_of(equations, x), parts, borders, movable, shifts)
+    moves: int = _move(edges_of(equations, x), parts, borders, movable, shifts, COSTS)
     x += shifts[parts]
     return moves
+
+
+def _movable(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Parts by size, larger ones first, without the largest and without the smallest of too many.
+
+    All parts of one size are in it, or none.
+    """
+    room = min(MOST, sizes.sum() // PIXELS_PER_PART)
+    counts = [np.count_nonzero(sizes >= least) for least in range(1, PIXELS_PER_PART + 1)]
+    count = next((count for count in counts if count <= room), counts[-1])
+    return np.argsort(-sizes, kind="stable")[1:count]
 
 
 def edges_of(equations: IntervalEquations, x: FloatArray) -> tuple[Any, ...]:
@@ -150,7 +173,7 @@ def _collect_borders(neighbours: Any, parts: Any, free: Any, edges: Any) -> None
 
 
 @njit(cache=True, error_model="numpy")
-def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any) -> int:
+def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any, costs: Costs) -> int:
     """Shift (C,) of each part; returns how many moves there were."""
     neighbours, gamma, half_width, sigma, lead = edges[0], edges[2], edges[3], edges[4], edges[5]
     starts, crossing = borders
@@ -160,6 +183,7 @@ def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any) -> in
             border = crossing[starts[part] : starts[part + 1]]
             n = len(border)
             gap, focal, width, spread, ahead = np.empty((5, n))
+            least = np.empty((n, 2))
             for k in range(n):
                 d, a = border[k] // nodes, border[k] % nodes
                 i, j = parts[a], parts[neighbours[d, a]]
@@ -169,17 +193,18 @@ def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any) -> in
                 gap[k] = sign * (residual_of(edges, d, a) + moved)
                 width[k], ahead[k] = half_width[d, a], sign * lead[d, a]
                 spread[k] = math.hypot(sigma[d, a], BENT)
+                least[k] = least_jump_costs(width[k], ahead[k], costs)
             # Every edge that may close is a place to try; of many, evenly many smaller and larger.
             closing = np.sort((-gap / focal)[(np.abs(gap) < LARGEST) & (focal > 0.0)])
-            here = _likelihood(0.0, gap, focal, width, spread, ahead)
-            best, shift = here + SURE, 0.0
+            border_edges = (gap, focal, width, spread, ahead, least)
+            best, shift = _cost(0.0, border_edges, costs) - SURE, 0.0
             tried = min(len(closing), CANDIDATES)
             for c in range(tried):
                 place = closing[c * (len(closing) - 1) // max(tried - 1, 1)]
                 if abs(place) * np.mean(focal) < NEAR:
                     continue
-                there = _likelihood(place, gap, focal, width, spread, ahead)
-                if there > best:
+                there = _cost(place, border_edges, costs)
+                if there < best:
                     best, shift = there, place
             if shift != 0.0:
                 shifts[part] += shift
@@ -188,11 +213,12 @@ def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any) -> in
 
 
 @njit(error_model="numpy")
-def _likelihood(shift: float, gap: Any, focal: Any, width: Any, spread: Any, ahead: Any) -> float:
-    """Log-likelihood of a border whose part moves by a shift."""
+def _cost(shift: float, border_edges: Any, costs: Costs) -> float:
+    """Cost of a border whose part moves by a shift."""
+    gap, focal, width, spread, ahead, least = border_edges
     total = 0.0
     for k in range(len(gap)):
         residual = gap[k] + shift * focal[k]
-        density = continuous(residual, width[k], spread[k]) + jumping(residual, width[k], ahead[k])
-        total += math.log(density)
+        jump = jump_cost(residual, width[k], ahead[k], least[k], costs)
+        total += min(fit_cost(residual, spread[k]), jump)
     return total

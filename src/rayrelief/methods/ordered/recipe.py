@@ -25,13 +25,14 @@ from rayrelief.solvers.base import Solver
 from rayrelief.solvers.multigrid import Multigrid
 
 # What joins the nodes of a part: residuals up to so many deviations, half-widths up to so many
-# pixels. Parts are moved at each of these levels, the most generous one first.
-LEVELS = ((3.0, 1.0), (2.0, 0.5), (2.0, 0.2), (2.0, 0.1))
-# Widths of the redescending law: after the convex stage, and after parts were moved.
+# pixels. Parts are moved at each of these levels, the strictest one first.
+LEVELS = ((2.0, 0.1), (2.0, 0.2), (2.0, 0.5), (3.0, 1.0))
+# Widths of the redescending law after the convex stage. After parts were moved, wider ones would
+# pull together what is apart.
 NARROWING = (3.0, 3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0)
-AFTER_MOVES = (3.0, 2.0, 1.0)
+SHARPEST = NARROWING[-1]
 USUAL = 60  # iterations that few runs exceed
-PLACED = (1.0, 1.0, 1.0)  # after anchors have placed what an earlier run found
+PLACED = (SHARPEST,) * 3  # after anchors have placed what an earlier run found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,7 @@ class Ordered(Reweighted):
         solution = self.surface(problem, backend, callback)
         equations, anchors = with_intervals(problem.equations), problem.anchors
         cuts = find_jumps(equations, solution.x)
-        segments, support = find_segments(equations, solution.x, *LEVELS[0])
+        segments, support = find_segments(equations, solution.x, *LEVELS[-1])
         if anchors is not None:
             known = set(segments[anchors.weights > 0].tolist())
             support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
@@ -125,7 +126,7 @@ class Ordered(Reweighted):
                 run.convex_stage()
                 run.redescend(NARROWING)
             run.move_parts()
-            final = computation.finish(Redescending(AFTER_MOVES[-1]), run.x)
+            final = computation.finish(Redescending(SHARPEST), run.x)
             outcome, anchored = run.outcome, computation.anchored
         return Solution(
             final.x,
@@ -184,7 +185,7 @@ class _Run:
                     return
                 self.x, here = moved(self.computation, self.equations, self.x, level, self.held)
                 if here:
-                    self.redescend(AFTER_MOVES)
+                    self.redescend((SHARPEST,))
                 moves += here
             if not moves:
                 return

@@ -13,7 +13,16 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, label_components
 from rayrelief.methods.base import Support
-from rayrelief.methods.ordered.evidence import EVEN, continuous, jumping, order_probability, outside
+from rayrelief.methods.ordered.evidence import (
+    COSTS,
+    Costs,
+    fit_cost,
+    jump_cost,
+    jump_odds,
+    least_jump_costs,
+    order_probability,
+    outside,
+)
 from rayrelief.methods.ordered.parts import (
     BENT,
     SMALLEST,
@@ -25,14 +34,15 @@ from rayrelief.methods.ordered.parts import (
 )
 
 SMALLEST_JUMP = 0.5  # pixels outside of the interval
-AGAINST = 2.0  # how much, in log-likelihood, an edge that jumps counts against a contact beside it
+CLEAR = 0.5  # odds of a jump below which an edge may show a contact: else a rim looks the same
+AGAINST = 2.0  # how much an edge that jumps counts against a contact beside it, at most
 
 
 def find_jumps(equations: IntervalEquations, x: FloatArray) -> BoolArray:
-    """Whether a jump across each directed edge (D, N) is likelier than a continuous surface."""
+    """Whether a jump across each directed edge (D, N) costs less than a continuous surface."""
     graph = equations.graph
     jumps: BoolArray = np.zeros(graph.neighbours.shape, dtype=np.bool_)
-    _find_jumps(edges_of(equations, x), jumps)
+    _find_jumps(edges_of(equations, x), jumps, COSTS)
     return jumps
 
 
@@ -67,12 +77,22 @@ def _contacts(
     """The neighbour (C,) that each part touches most, itself if none, and the support (C,)."""
     touched, support = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int8)
     borders = borders_of(equations.graph, parts, count)
-    _find_contacts(edges_of(equations, x), parts, borders, touched, support)
+    _find_contacts(edges_of(equations, x), parts, borders, touched, support, COSTS)
     return touched, support
 
 
+@njit(inline="always", error_model="numpy")
+def _saved_by_a_jump(
+    residual: float, half_width: float, sigma: float, lead: float, costs: Costs
+) -> Any:
+    """By how much a jump costs less than a continuous surface."""
+    least = least_jump_costs(half_width, lead, costs)
+    fits = fit_cost(residual, math.hypot(sigma, BENT))
+    return fits - jump_cost(residual, half_width, lead, least, costs)
+
+
 @njit(cache=True, error_model="numpy")
-def _find_jumps(edges: Any, jumps: Any) -> None:
+def _find_jumps(edges: Any, jumps: Any, costs: Costs) -> None:
     half_width, sigma, lead, x = edges[3], edges[4], edges[5], edges[6]
     neighbours = edges[0]
     for d in range(len(sigma)):
@@ -81,14 +101,15 @@ def _find_jumps(edges: Any, jumps: Any) -> None:
             if b == a:
                 continue
             residual, h = residual_of(edges, d, a), half_width[d, a]
-            fits = continuous(residual, h, math.hypot(sigma[d, a], BENT))
             large = abs(outside(residual, h)) > SMALLEST_JUMP
-            jump = large and jumping(residual, h, lead[d, a]) > fits
-            jumps[2 * d, a] = jumps[2 * d + 1, b] = jump
+            saved = _saved_by_a_jump(residual, h, sigma[d, a], lead[d, a], costs)
+            jumps[2 * d, a] = jumps[2 * d + 1, b] = large and saved > 0.0
 
 
 @njit(cache=True, error_model="numpy")
-def _find_contacts(edges: Any, parts: Any, borders: Any, touched: Any, support: Any) -> None:
+def _find_contacts(
+    edges: Any, parts: Any, borders: Any, touched: Any, support: Any, costs: Costs
+) -> None:
     neighbours, half_width, sigma, lead = edges[0], edges[3], edges[4], edges[5]
     starts, crossing = borders
     nodes = len(parts)
@@ -102,11 +123,10 @@ def _find_contacts(edges: Any, parts: Any, borders: Any, touched: Any, support: 
             i, j = parts[a], parts[neighbours[d, a]]
             other = j if i == part else i
             residual, h = residual_of(edges, d, a), half_width[d, a]
-            fits = continuous(residual, h, math.hypot(sigma[d, a], BENT))
-            gain = math.log(fits / jumping(residual, h, lead[d, a]))
-            if h < EVEN:  # beyond it a jump is the likelier, and looks the same
-                contact[other] += max(gain, -AGAINST)
-            known = order_probability(h, lead[d, a])
+            if jump_odds(h, lead[d, a], costs) < CLEAR:
+                saved = _saved_by_a_jump(residual, h, sigma[d, a], lead[d, a], costs)
+                contact[other] += max(-saved, -AGAINST)
+            known = order_probability(h, lead[d, a], costs)
             order += math.log(known / (1.0 - known))
         for e in border:
             d, a = e // nodes, e % nodes

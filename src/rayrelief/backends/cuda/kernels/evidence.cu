@@ -1,9 +1,10 @@
-// How likely the residual of an edge is on a continuous surface, and across a jump: the twin of
+// What the residual of an edge costs on a continuous surface, and across a jump: the twin of
 // methods/ordered/evidence.py, which has the reasons and, in g.evidence, the constants.
-DEVICE float jump_probability(const Evidence& e, float half_width) {
-  float odds = powf(fmaxf(fabsf(half_width), 1e-6f) / e.even, e.steepness);
+DEVICE float jump_odds(const Evidence& e, float half_width, float lead) {
+  float odds = fabsf(half_width) / e.even, slower = half_width - .5f * fabsf(lead);
   if (half_width < 0.f) odds /= e.ridge;
-  return fminf(fmaxf(odds / (1.f + odds), e.least), e.most);
+  else odds *= expf(-e.foot * fminf(fmaxf(slower, -1.f), 1.f));
+  return fminf(fmaxf(odds, e.least), 1.f / e.least);
 }
 
 DEVICE float order_probability(const Evidence& e, float half_width, float lead) {
@@ -12,20 +13,19 @@ DEVICE float order_probability(const Evidence& e, float half_width, float lead) 
   return .5f + e.ordered * trust;
 }
 
-// What the likelihood of an edge needs, whatever its residual.
-struct Likelihood { float width, sigma, lead, joined, in_order, against; };
+// What the cost of an edge needs, whatever its residual.
+struct EdgeCosts { float width, sigma, lead, in_order, against; };
 
-DEVICE Likelihood likelihood_of(const Evidence& e, float half_width, float sigma, float lead) {
-  float jumps = jump_probability(e, half_width), order = order_probability(e, half_width, lead);
-  float sizes = jumps / e.all_sizes;
-  return {fabsf(half_width), sigma, lead, (1.f - jumps) / sigma, sizes * order, sizes * (1.f - order)};
+DEVICE EdgeCosts costs_of(const Evidence& e, float half_width, float sigma, float lead) {
+  float likely = e.dear - logf(jump_odds(e, half_width, lead));
+  float order = order_probability(e, half_width, lead);
+  float in_order = likely - e.order * logf(2.f * order);
+  return {fabsf(half_width), sigma, lead, in_order, likely - e.order * logf(2.f - 2.f * order)};
 }
 
-DEVICE float log_likelihood(const Evidence& e, const Likelihood& edge, float residual) {
+DEVICE float cost_of(const Evidence& e, const EdgeCosts& edge, float residual) {
   float z = residual / edge.sigma;
-  float gauss = expf(-.5f * z * z) * .3989422804f, cauchy = .1061032954f / (1.f + z * z / 9.f);
   float jump = fminf(residual + edge.width, 0.f) + fmaxf(residual - edge.width, 0.f);
-  float order = jump * edge.lead > 0.f ? edge.against : edge.in_order;
-  float density = edge.joined * ((1.f - e.stray) * gauss + e.stray * cauchy);
-  return logf(density + order * powf(1.f + fabsf(jump), -e.smaller));
+  float least = jump * edge.lead > 0.f ? edge.against : edge.in_order;
+  return fminf(logf(1.f + .5f * z * z), fmaxf(least + e.size * logf(1.f + fabsf(jump)), 0.f));
 }

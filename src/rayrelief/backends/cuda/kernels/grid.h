@@ -21,7 +21,7 @@ struct Scalars {
   int rank[2], turn[2];
   int done, cycles, last, irregular;
   int nodes, components, facing_away, without_normal, without_ray, without_start;
-  int counted, listed, moves;
+  int counted, listed, moves, sized[4];
   int edges[LEVELS];
 };
 
@@ -43,9 +43,8 @@ struct Level {
 
 // Constants of evidence.cu and moves.cu.
 struct Evidence {
-  float stray, even, steepness, ridge, least, most, sure, ordered, both_recede, largest, smaller;
-  float all_sizes, near, gain, bent;
-  int smallest, candidates, pad;
+  float even, foot, ridge, sure, ordered, both_recede, dear, size, order, least, largest, near, gain, bent;
+  int most, pixels_per_part, candidates, pad;
 };
 
 // An edge's conductance is kept at the pixel that it leaves in an even direction, c[d / 2].

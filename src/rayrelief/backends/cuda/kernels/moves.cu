@@ -1,4 +1,4 @@
-// Parts move to where their border is most likely, larger ones first: the twin of
+// Parts move to where their border costs least, larger ones first: the twin of
 // methods/ordered/parts.py. A block has one part at a time, and waits for those before it that
 // touch it: all decide as if one came after the other. Blocks take turns in the order in which they
 // start, so whoever is waited for has begun.
@@ -71,9 +71,9 @@ DEVICE int find_places(const Grid& g, int rank, int n, float* places) {
   return tried + 1;
 }
 
-// Log-likelihood of the border for each place, and the sum of gamma over it.
+// Cost of the border for each place, and the sum of gamma over it.
 DEVICE void weigh_places(const Grid& g, int rank, int n, const float* places, int tried, double (*total)[TRIED]) {
-  SHARED Likelihood edges[EDGES_AT_ONCE];
+  SHARED EdgeCosts edges[EDGES_AT_ONCE];
   SHARED float gap[EDGES_AT_ONCE], focal[EDGES_AT_ONCE];
   EACH(t, SLICES * TRIED) total[t / TRIED][t % TRIED] = 0.;
   for (int first = 0; first < n; first += EDGES_AT_ONCE) {
@@ -84,8 +84,8 @@ DEVICE void weigh_places(const Grid& g, int rank, int n, const float* places, in
       float lead = g.lead[edge.d / 2][edge.i], sigma = g.sigma[edge.d / 2][edge.i];
       gap[k] = gap_of(g, rank, edge);
       focal[k] = g.gamma[edge.d][edge.i];
-      edges[k] = likelihood_of(g.evidence, g.half_width[edge.d / 2][edge.i],
-                               hypotf(sigma, g.evidence.bent), edge.inside ? lead : -lead);
+      edges[k] = costs_of(g.evidence, g.half_width[edge.d / 2][edge.i],
+                          hypotf(sigma, g.evidence.bent), edge.inside ? lead : -lead);
     }
     SYNC();
     EACH(t, SLICES * TRIED) {
@@ -93,8 +93,7 @@ DEVICE void weigh_places(const Grid& g, int rank, int n, const float* places, in
       if (c > tried) continue;
       double sum = 0.;
       for (int k = t / TRIED; k < count; k += SLICES)
-        sum += c == tried ? focal[k]
-                          : log_likelihood(g.evidence, edges[k], gap[k] + places[c] * focal[k]);
+        sum += c == tried ? focal[k] : cost_of(g.evidence, edges[k], gap[k] + places[c] * focal[k]);
       total[t / TRIED][c] += sum;
     }
   }
@@ -124,10 +123,10 @@ KERNEL(parts_move, 256) {  // sweep a
       weigh_places(g, rank, n, places, tried, total);
       if (THREAD == 0) {
         int chosen = 0;
-        double best = total_of(total, 0) + g.evidence.gain, pixels = total_of(total, tried) / n;
+        double best = total_of(total, 0) - g.evidence.gain, pixels = total_of(total, tried) / n;
         for (int c = 1; c < tried; c++) {
           double there = total_of(total, c);
-          if (fabs(places[c]) * pixels < g.evidence.near || there <= best) continue;
+          if (fabs(places[c]) * pixels < g.evidence.near || there >= best) continue;
           best = there;
           chosen = c;
         }

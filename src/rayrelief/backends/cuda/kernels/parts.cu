@@ -9,7 +9,10 @@ KERNEL(parts_begin, 256) {
     g.part_of[i] = g.component[i] >= 0 ? (int)i : -1;
     g.part_size[i] = 0;
   }
-  if (BLOCK == 0 && THREAD == 0) g.s->moves = g.s->listed = g.s->turn[0] = g.s->turn[1] = 0;
+  if (BLOCK == 0 && THREAD == 0) {
+    g.s->moves = g.s->listed = g.s->turn[0] = g.s->turn[1] = 0;
+    for (int size = 0; size < 4; size++) g.s->sized[size] = 0;
+  }
 }
 
 // Ridges join however wide they are: a body bends there, and hides nothing but itself.
@@ -32,11 +35,24 @@ KERNEL(parts_label, 256) {
   }
 }
 
-// Parts that are large enough, in any order; the others have the size 0 from now on.
+// How many parts there are of 1, 2 and 3 pixels, and of more.
+KERNEL(parts_count, 256) {
+  EVERYWHERE(i, pixels(g)) {
+    int size = g.part_size[i];
+    if (size > 0) add_to(&g.s->sized[size < 4 ? size - 1 : 3], 1);
+  }
+}
+
+// Parts that are large enough for all of their size to have room, in any order; the others have the
+// size 0 from now on.
 KERNEL(parts_list, 256) {
+  i64 room = pixels(g) / g.evidence.pixels_per_part;
+  if (room > g.evidence.most) room = g.evidence.most;
+  int smallest = 4, count = g.s->sized[3];
+  while (smallest > 1 && count + g.s->sized[smallest - 2] <= room) count += g.s->sized[--smallest - 1];
   EVERYWHERE(i, pixels(g)) if (g.part_size[i] > 0) {
     int size = g.part_size[i];
-    if (size < g.evidence.smallest) {
+    if (size < smallest) {
       g.part_size[i] = 0;
       continue;
     }
