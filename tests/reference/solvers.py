@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 import pytest
@@ -16,4 +17,11 @@ SOLVERS = [
     Multigrid(rtol=1e-12),
     pytest.param(PyAMG(rtol=1e-12), marks=needs_pyamg),
 ]
-every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
+
+
+def _each(solvers: Sequence[object]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("solver", solvers, ids=lambda solver: type(solver).__name__)
+
+
+every_solver = _each(SOLVERS)
+every_solver_of_large_maps = _each([each for each in SOLVERS if not isinstance(each, Dense)])

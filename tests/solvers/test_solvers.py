@@ -19,7 +19,7 @@ from rayrelief.solvers.dense import Dense
 from rayrelief.solvers.direct import Direct
 from rayrelief.solvers.pyamg_solver import PyAMG
 from reference.random_maps import random_mask
-from reference.solvers import every_solver, needs_pyamg
+from reference.solvers import every_solver, every_solver_of_large_maps, needs_pyamg
 
 SEED = st.integers(0, 2**32 - 1)
 CONNECTIVITY = st.sampled_from([4, "diagonal", 8])
@@ -95,7 +95,7 @@ def test_meets_its_residual_over_twelve_orders_of_magnitude(solver, seed, densit
         assert np.linalg.norm(residual[lo:hi]) <= limit, f"component of {hi - lo} nodes"
 
 
-@every_solver
+@every_solver_of_large_maps
 @pytest.mark.parametrize("name", MASKS)
 def test_solves_graphs_of_any_number_of_blocks(solver, name):
     graph = pixel_graph(MASKS[name])
@@ -107,7 +107,7 @@ def test_solves_graphs_of_any_number_of_blocks(solver, name):
     np.testing.assert_allclose(centred(graph, solution.x), centred(graph, expected), atol=1e-7)
 
 
-@every_solver
+@every_solver_of_large_maps
 @pytest.mark.parametrize("name", MASKS)
 def test_gives_the_same_bits_for_any_number_of_threads(solver, name):
     graph = pixel_graph(MASKS[name])
