@@ -107,6 +107,22 @@ def test_parts_move_as_on_the_cpu(level, held):
     np.testing.assert_allclose(shift, np.median(shift), atol=1e-6)
 
 
+def test_a_hierarchy_is_built_anew_after_parts_were_moved(monkeypatch):
+    equations, x = displaced_parts(LEVELS[-1])
+    running = started(problem_of(equations, start=x))
+    law, replayed = Redescending(1.0), []
+    replay = running._queue.replay
+    monkeypatch.setattr(
+        running._queue, "replay", lambda key, *a: (replayed.append(key), replay(key, *a))
+    )
+    running.linearise(law, running.start())
+    moved, count = running.move_parts(running.start(), LEVELS[-1], KERNEL_CONSTANTS, SWEEPS)
+    replayed.clear()
+    running.linearise(law, moved)
+    assert count > 0
+    assert "set up" in replayed
+
+
 @pytest.mark.parametrize("connectivity", [4, 8])
 def test_coarse_levels_are_symmetric(connectivity):
     # Rows that have no room for all of their entries would make a cycle that does not converge.

@@ -269,6 +269,7 @@ class GridComputation:
         if moves:
             self._current = Iterate(weakref.ref(self))
             self._previous, self._before, self._is_flat = None, None, False
+            self._law = None  # its weights are others now, and so is the hierarchy for them
         return self._current, moves
 
     def surface(self, x: Surface) -> Array:
