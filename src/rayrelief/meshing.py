@@ -31,6 +31,8 @@ class Cuts:
     ----------
     right, down
         (H, W) between a pixel and the next, also where there is none.
+    diagonals
+        (2, H, W) along the diagonals, as ``grid_faces`` has them; None where nobody looked.
     torn
         (H, W) pixels beside a jump, whether it is cut or not.
     count
@@ -39,6 +41,7 @@ class Cuts:
 
     right: BoolArray
     down: BoolArray
+    diagonals: BoolArray | None
     torn: BoolArray
     count: int
 
@@ -53,7 +56,9 @@ def clean_mesh(problem: Problem, depth: FloatArray, cuts: Cuts, min_part: int) -
     pixels = np.argwhere(inside)[:, ::-1].astype(np.int32)
     vertices = problem.view.points(depth)[inside]
     wraps = problem.view.wraps
-    faces = grid_faces(vertices, inside, cuts.right, cuts.down, wraps=wraps)
+    faces = grid_faces(
+        vertices, inside, cuts.right, cuts.down, cut_diagonals=cuts.diagonals, wraps=wraps
+    )
     shred = shreds(
         vertices,
         faces,
@@ -97,13 +102,14 @@ def find_cuts(
     Those are cuts that the method found, from both sides of an edge or from either, or that tear an
     edge to more than ``longest`` footprints. A mesh has its edges between straight neighbours:
     where the method joins diagonal ones only it has decided nothing there, and the size of the jump
-    decides.
+    decides. Along the diagonals what the method found is all there is.
     """
     decided = solution.cuts
     if (1, 0) not in problem.graph.steps:
         problem, decided = problem.connected(4), None
     footprint = footprints(problem, depth)  # before the sizes: it takes more room
     graph, sizes = problem.graph, absolute_jumps(problem, depth)
+    agreed = np.logical_and if both else np.logical_or
     torn, cuts, count = np.zeros(graph.size, dtype=np.bool_), [], 0
     for step in ((1, 0), (0, 1)):
         d = graph.steps.index(step)
@@ -112,7 +118,6 @@ def find_cuts(
         torn |= large
         torn[graph.neighbours[d, large]] = True
         if decided is not None:
-            agreed = np.logical_and if both else np.logical_or
             found = agreed(*both_ways(graph, decided, d))
             if longest < math.inf:
                 found |= _lengths(problem, depth, d) > longest * least
@@ -121,7 +126,19 @@ def find_cuts(
         # Also where an impossible edge was left out.
         cuts.append(graph.scatter(large | ~exists, fill=True))
     right, down = cuts
-    return Cuts(right, down, graph.scatter(torn, fill=False), count)
+    diagonals = None
+    if decided is not None and (1, 1) in graph.steps:
+        falling, rising = (
+            graph.scatter(
+                agreed(*both_ways(graph, decided, d))
+                & (np.maximum(*both_ways(graph, sizes, d)) > cut * narrower(graph, footprint, d))
+                & graph.exists[d],
+                fill=False,
+            )
+            for d in map(graph.steps.index, ((1, 1), (-1, 1)))
+        )
+        diagonals = np.stack((falling, np.roll(rising, -1, axis=1)))
+    return Cuts(right, down, diagonals, graph.scatter(torn, fill=False), count)
 
 
 def absolute_jumps(problem: Problem, depth: FloatArray) -> FloatArray:
