@@ -142,7 +142,14 @@ def render_frames(shown: Finished, film: Film) -> Iterator[Image]:
         try:
             plotter.set_background([level / 255 for level in PAPER])
             plotter.add_mesh(
-                surface, scalars="colour", rgb=True, smooth_shading=True, ambient=0.25, diffuse=0.8
+                surface,
+                scalars="colour",
+                rgb=True,
+                smooth_shading=True,
+                ambient=0.25,
+                diffuse=0.8,
+                # A room around the camera is looked into, through the backs of its walls.
+                culling="back" if shown.view.kind == "distance" else None,
             )
             light = pyvista.Light(light_type="scene light", intensity=1.0)
             plotter.add_light(light)
