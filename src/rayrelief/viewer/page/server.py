@@ -85,7 +85,7 @@ def serve(
 
             @server.on_client_connect
             def _(client: Any) -> None:
-                client.camera.on_update(lambda _: stage.turn(client.camera.wxyz))
+                client.camera.on_update(lambda _: stage.follow(client))
 
             yield address
     finally:

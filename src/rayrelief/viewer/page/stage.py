@@ -21,6 +21,7 @@ from rayrelief.viewer.sheet import INK
 
 APART = 2.1  # radii between the middles of neighbours
 LIGHT = (-0.8, 0.8, 1.0)
+SKY, GROUND = (255, 255, 255), (90, 86, 80)
 FIELD = np.radians(40)  # of the picture, vertically
 FROM = np.array([0.35, 0.25, 0.9])  # where new visitors stand, from a distance of 1
 ASPECT = 1.0  # of the picture beside the panel, as long as it is not known
@@ -137,12 +138,14 @@ class Stage:
         self.actors: list[Actor] = []
         self._count = 0
         self._marks: list[tuple[Actor, FloatArray]] = []
+        self._welcomed: set[int] = set()
         self._right = np.cross((0.0, 1.0, 0.0), FROM) / np.hypot(FROM[0], FROM[2])
         scene = server.scene
         scene.set_up_direction("+y")
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
-        scene.add_light_ambient("/ambient", intensity=0.8)
+        # Not the same from all sides: what the lamp does not reach would look flat.
+        scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=GROUND, intensity=1.2)
         self.light = scene.add_transform_controls(
             "/light", scale=0.35, disable_rotations=True, position=LIGHT
         )
@@ -161,12 +164,24 @@ class Stage:
         first.look_at = (0.0, 0.0, 0.0)
         first.position = self._distance(ASPECT) * FROM
         for client in self._server.get_clients().values():
-            camera = client.camera
-            towards = camera.position - camera.look_at
-            towards /= max(np.linalg.norm(towards), 1e-9)
-            with client.atomic():
-                camera.look_at = np.zeros(3)
-                camera.position = self._distance(camera.aspect) * towards
+            self.step_back(client)
+
+    def follow(self, client: Any) -> None:
+        """Go with a visitor who has moved, or has just come: the first place suits one shape."""
+        first = self._server.initial_camera.position
+        if client.client_id not in self._welcomed and np.allclose(client.camera.position, first):
+            self._welcomed.add(client.client_id)
+            self.step_back(client)
+        self.turn(client.camera.wxyz)
+
+    def step_back(self, client: Any) -> None:
+        """Let a visitor stand where all results fit into the picture, looking as before."""
+        camera = client.camera
+        towards = camera.position - camera.look_at
+        towards /= max(np.linalg.norm(towards), 1e-9)
+        with client.atomic():
+            camera.position = self._distance(camera.aspect) * towards
+            camera.look_at = np.zeros(3)  # after it: who is moved looks in the same direction
 
     def _distance(self, aspect: float) -> float:
         """From where a picture with this width over its height shows all results."""
