@@ -51,8 +51,9 @@ def view(
         with quiet_libraries():
             results = [read_finished(path) for path in paths or ()]
             picture = None if photo is None else read_picture(photo)
-        for each in results if picture is not None else ():
-            check_picture(picture, each.depth.shape)
+        if picture is not None:
+            for each in results:
+                check_picture(picture, each.depth.shape)
         if host not in ("127.0.0.1", "localhost", "::1"):
             say(f"warning: whoever can reach {host} can see the results and upload files")
 

@@ -22,7 +22,7 @@ from rayrelief.io.atomic import write_whole
 from rayrelief.io.images import encode_png, read_picture
 from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
-from rayrelief.io.reports import REPORT_NAME, read_report, result_in
+from rayrelief.io.reports import REPORT_NAME, notes_of, read_report, result_in
 from rayrelief.io.sources import read_bytes
 from rayrelief.notebook import data_url
 from rayrelief.optional import library
@@ -78,7 +78,7 @@ class Shown:
         report = self.report
         method, status = _part(report, "method"), _part(report, "status")
         history = [each for each in _list(report.get("history")) if isinstance(each, dict)]
-        causes = filter(None, (status.get("cause"), *_list(status.get("notes"))))
+        causes = filter(None, (status.get("cause"), *notes_of(report)))
         size = _list(_part(report, "input").get("size")) or ["?", "?"]
         summary = {
             "map": f"{'x'.join(map(str, size))} pixels",

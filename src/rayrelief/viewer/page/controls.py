@@ -10,7 +10,8 @@ import numpy as np
 from rayrelief.io.images import encode_png
 from rayrelief.io.sources import read_bytes
 from rayrelief.meshing import CUT
-from rayrelief.viewer.page.stage import Stage, described
+from rayrelief.viewer.page.actor import described
+from rayrelief.viewer.page.stage import Stage
 from rayrelief.viewer.sheet import ColourScale
 
 ORDER = ("clay", "normals", "depth", "jumps", "segments", "weights", "error", "photo")
