@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -92,6 +93,16 @@ def test_a_depth_alone_can_be_looked_at(still_life, tmp_path):
     shown = read_finished(tmp_path)
     assert set(colourings(shown)) == {"clay", "depth"}
     assert len(display_mesh(shown)[0].faces) > len(result.mesh().faces) / 2
+
+
+def test_the_summary_says_how_the_run_ended_and_what_floats(still_life, tmp_path):
+    result, _ = still_life
+    write_depth(tmp_path / "depth.npy", result.depth, result.depth_kind)
+    write_camera(tmp_path / "camera.json", result.camera)
+    status = {"cause": "converged", "notes": ["1 part touches nothing", 5]}
+    report = {"rayrelief": "0", "method": {"type": "Ordered"}, "status": status}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    assert read_finished(tmp_path).summary == "Ordered, converged; 1 part touches nothing"
 
 
 def test_a_folder_without_a_result_is_refused(tmp_path):
