@@ -43,14 +43,19 @@ def test_a_result_comes_back_from_its_folder(still_life):
     }
 
 
-def test_the_display_is_the_surface_where_nothing_is_left_out(still_life):
+@pytest.mark.parametrize("cut", [0.5, 2.0, 8.0, np.inf])
+def test_the_display_is_the_mesh_of_the_result(still_life, cut):
     result, shown = still_life
-    mesh, stride = display_mesh(shown)
+    mesh, stride = display_mesh(shown, cut)
     assert stride == 1
+    whole = result.mesh(cut=cut)
+    faces, own = (
+        {tuple(map(tuple, face)) for face in each.known_pixels()[each.faces].tolist()}
+        for each in (mesh, whole)
+    )
+    assert len(faces ^ own) <= 0.002 * len(own)  # its normals are rounded
     u, v = mesh.known_pixels().T
     np.testing.assert_array_equal(mesh.vertices, result.points()[v, u])
-    # A sample is cut off both ways where it jumps either way: a little more is left out.
-    assert 0.93 < len(mesh.faces) / len(result.mesh().faces) <= 1
 
 
 def test_fewer_cuts_leave_more_faces(still_life):

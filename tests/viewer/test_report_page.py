@@ -281,6 +281,10 @@ def test_a_surface_around_the_camera_is_looked_into(results, tmp_path, browser, 
         ({"segments": np.zeros((20, 30))}, "segments of the type float64"),
         ({"weights": np.full((20, 30), "x")}, "weights of the type <U1"),
         ({"normals": np.zeros((20, 30, 2))}, "normals of the shape"),
+        ({"edges": np.array([2400]), "sizes": np.ones(1)}, "edges of pixels that there are not"),
+        ({"edges": np.array([-1]), "sizes": np.ones(1)}, "edges of pixels that there are not"),
+        ({"edges": np.array([5]), "sizes": np.ones(2)}, "sizes of the shape"),
+        ({"edges": np.array(5)}, "edges of the shape"),
     ],
 )
 def test_layers_that_no_run_has_written_are_refused(tmp_path, layer, words):
