@@ -13,9 +13,9 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.numpy_files import npz_names, read_npz
-from rayrelief.meshing import SMALLEST_CUT, TornEdges
 
 if TYPE_CHECKING:  # whoever only reads layers does not wait for the compiler
+    from rayrelief.meshing import TornEdges
     from rayrelief.result import Integration
 
 NAME = "layers.npz"
@@ -59,6 +59,7 @@ class Layers:
     @np.errstate(over="ignore")  # jumps may be beyond single precision
     def of(cls, result: Integration, truth: FloatArray | None = None) -> Layers:
         """Layers of a result, in types that are large enough to be looked at."""
+        from rayrelief.meshing import SMALLEST_CUT
         from rayrelief.viewer.colours import error_of
 
         segments, floating = _segments(result)
@@ -115,6 +116,8 @@ class Layers:
 
     def torn_edges(self, shape: tuple[int, int]) -> TornEdges | None:
         """Edges of an image (H, W) across which it may be cut; None where they are not known."""
+        from rayrelief.meshing import TornEdges
+
         if self.edges is None or self.sizes is None:
             return None
         return TornEdges(shape, self.edges.astype(np.int64), self.sizes.astype(np.float64))
