@@ -67,6 +67,12 @@ def serve(
             server.gui.configure_theme(show_logo=False, show_share_button=False)
             server.gui.main_panel.dock_right()
             stage = Stage(server, seats=len(results))
+
+            @server.on_client_connect
+            def _(client: Any) -> None:
+                client.camera.on_update(lambda _: stage.follow(client))
+                stage.follow(client)  # it may have come before us
+
             controls = Controls(server, stage)
             for result in results:
                 stage.add(result, photo)
@@ -84,11 +90,6 @@ def serve(
                 finished=controls.refresh,
                 expanded=not results,
             )
-
-            @server.on_client_connect
-            def _(client: Any) -> None:
-                client.camera.on_update(lambda _: stage.follow(client))
-
             yield address
     finally:
         with redirect_stdout(StringIO()):
