@@ -85,7 +85,7 @@ def test_no_face_spans_a_jump_that_the_method_found():
         for i in range(6):
             a, b = i % 3, (i % 3 + 1 + i // 3) % 3
             along = (u[:, b] - u[:, a] == step[0]) & (v[:, b] - v[:, a] == step[1])
-            spanned += np.count_nonzero(along & cut[v[:, a], u[:, a]])
+            spanned += int(np.count_nonzero(along & cut[v[:, a], u[:, a]]))
     assert spanned == 0
 
 
