@@ -23,7 +23,7 @@ from benchmarks.report import (
 from rayrelief import Integration, Mesh, Scene, synthetic
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh.distance import farthest
-from rayrelief.meshing import find_cuts
+from rayrelief.meshing import CUT, torn_edges
 from rayrelief.methods import Method
 from rayrelief.surface import grid_mesh
 from rayrelief.synthetic.surroundings import wavy_room
@@ -49,7 +49,7 @@ def run(scene: Scene, method: Method) -> Integration:
 
 def whole_mesh(result: Integration) -> Mesh:
     """The mesh cut where the method says so, and nothing else left out."""
-    cuts = find_cuts(result._problem, result._solution, result.depth)
+    cuts = torn_edges(result._problem, result._solution, result.depth).cuts(CUT, wraps=False)
     pixels = np.argwhere(result.mask)[:, ::-1].astype(np.int32)
     mesh = grid_mesh(result.points(), result.mask, cuts.right, cuts.down)
     return replace(mesh, pixels=pixels)

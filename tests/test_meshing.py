@@ -9,6 +9,7 @@ import rayrelief
 from benchmarks.meshes import FARTHEST, over_jumps, run, spread, whole_mesh
 from rayrelief import synthetic
 from rayrelief.errors import InputError
+from rayrelief.meshing import CUT
 
 
 class Told:
@@ -71,6 +72,21 @@ def test_pixels_are_those_of_the_vertices():
     mesh = result.mesh()
     u, v = mesh.known_pixels().T
     np.testing.assert_array_equal(mesh.vertices, result.points()[v, u])
+
+
+def test_no_face_spans_a_jump_that_the_method_found():
+    result = run(synthetic.GALLERY["tori"](120, 160), rayrelief.Ordered())
+    u, v = result.mesh().known_pixels()[result.mesh().faces].transpose(2, 0, 1)
+    footprint = result._problem.view.footprint(result.depth)
+    spanned = 0
+    for step in result.cuts.steps[::2]:
+        large = np.abs(result.jumps.towards(*step)) > CUT * footprint
+        cut = (result.cuts.towards(*step) > 0) & large
+        for i in range(6):
+            a, b = i % 3, (i % 3 + 1 + i // 3) % 3
+            along = (u[:, b] - u[:, a] == step[0]) & (v[:, b] - v[:, a] == step[1])
+            spanned += int(np.count_nonzero(along & cut[v[:, a], u[:, a]]))
+    assert spanned == 0
 
 
 @pytest.mark.parametrize("min_part", [0, -1, 2.5])

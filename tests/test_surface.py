@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief import surface
-from rayrelief.surface import grid_mesh, mean_angle, vertex_normals
+from rayrelief.surface import grid_faces, grid_mesh, mean_angle, vertex_normals
 from reference.random_maps import random_mask, random_rays
 
 SEED = st.integers(0, 2**32 - 1)
@@ -81,6 +81,28 @@ def test_every_block_holds_as_many_faces_as_it_can(seed, height, width, density,
                 assert not (np.array_equal(b - a, (0, 1)) and cut_right[tuple(a)])
                 assert not (np.array_equal(b - a, (1, 0)) and cut_down[tuple(a)])
     assert found == brute_force(inside, cut_right, cut_down)
+
+
+@given(SEED, st.integers(2, 7), st.integers(3, 7), st.floats(0, 0.5), st.booleans())
+def test_no_face_has_a_diagonal_that_is_cut(seed, height, width, density, wraps):
+    rng = np.random.default_rng(seed)
+    inside = random_mask(rng, height, width, density=0.9)
+    cut_right, cut_down, *across = rng.random((4, height, width)) < density
+    vertices = rng.normal(size=(np.count_nonzero(inside), 3))
+    cuts = vertices, inside, cut_right, cut_down
+    faces = grid_faces(*cuts, cut_diagonals=np.array(across), wraps=wraps)
+    for face in np.argwhere(inside)[faces]:
+        for a in face:
+            for b in face:
+                down, right = b - a
+                right = (right + 1) % width - 1 if wraps else right
+                if down == 1 and right != 0:
+                    falling = right == 1
+                    assert not across[0 if falling else 1][a[0], a[1] if falling else b[1]]
+    none = np.zeros((2, height, width), dtype=bool)
+    np.testing.assert_array_equal(
+        grid_faces(*cuts, cut_diagonals=none, wraps=wraps), grid_faces(*cuts, wraps=wraps)
+    )
 
 
 @pytest.mark.parametrize("missing", [(0, 0), (0, 1), (1, 0), (1, 1)])

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import PixelGraph
@@ -19,6 +20,7 @@ from rayrelief.problem import Problem
 from rayrelief.surface import grid_faces
 
 CUT = 2.0  # pixel footprints, from which on a jump is a cut of the mesh
+SMALLEST_CUT = 0.5  # that can be asked for when only the files of a result are left
 LONGEST = 20.0  # pixel footprints: an edge across a jump is no surface then, whoever found it
 MIN_PART = 25  # pixels, below which a part is a speck
 
@@ -30,7 +32,9 @@ class Cuts:
     Attributes
     ----------
     right, down
-        (H, W) between a pixel and the next, also where there is none.
+        (H, W) between a pixel and the next.
+    diagonals
+        (2, H, W) along the diagonals, as ``grid_faces`` has them; None where nobody looked.
     torn
         (H, W) pixels beside a jump, whether it is cut or not.
     count
@@ -39,29 +43,98 @@ class Cuts:
 
     right: BoolArray
     down: BoolArray
+    diagonals: BoolArray | None
     torn: BoolArray
-    count: int
+    count: int = 0
 
 
-def clean_mesh(problem: Problem, depth: FloatArray, cuts: Cuts, min_part: int) -> Mesh:
-    """Mesh of a depth (H, W) with cuts, without what is no surface.
+@dataclass(frozen=True, eq=False)
+class TornEdges:
+    """Edges between pixels across which a surface may be cut; all others are whole.
 
-    Shreds beside jumps and parts of fewer pixels than ``min_part`` are dropped. If no two pixels
-    are joined all of them remain, as points.
+    Attributes
+    ----------
+    shape
+        (H, W) of the image.
+    places
+        (E,) the number of a direction, times that of pixels, plus the pixel: to the right, down,
+        and of the block of which it is the first pixel the falling and the rising diagonal.
+    sizes
+        (E,) of the jumps in pixel footprints: negative where nobody found one, infinite where no
+        continuous surface has the normals.
     """
-    inside = np.isfinite(depth)
+
+    shape: tuple[int, int]
+    places: npt.NDArray[np.int64]
+    sizes: FloatArray
+
+    def cuts(self, cut: float, *, wraps: bool) -> Cuts:
+        """Cut at jumps of more than so many footprints that were found."""
+        height, width = self.shape
+        images = np.zeros((4, height, width), dtype=np.bool_)
+        impossible = np.isposinf(self.sizes)
+        images.ravel()[self.places[(self.sizes > cut) | impossible]] = True
+        straight = self.places < 2 * height * width
+        large = straight & (np.abs(self.sizes) > cut) & ~impossible
+        direction, pixel = np.divmod(self.places[large], height * width)
+        v, u = np.divmod(pixel, width)
+        beside, below = u + (direction == 0), v + (direction == 1)
+        torn = np.zeros(self.shape, dtype=np.bool_)
+        torn[v, u] = True
+        there = ((beside < width) | wraps) & (below < height)
+        torn[below[there], beside[there] % width] = True
+        count = int(np.count_nonzero(large & (self.sizes > cut)))
+        diagonals = None if straight.all() else images[2:]
+        return Cuts(images[0], images[1], diagonals, torn, count)
+
+    def sampled(self, rows: slice, columns: slice) -> TornEdges:
+        """Edges between samples: between two there is the largest jump on the way.
+
+        Only every so many pixels the diagonals are not those of the pixels.
+        """
+        height, width = self.shape
+        direction, pixel = np.divmod(self.places, height * width)
+        v, u = np.divmod(pixel, width)
+        v, u, step = v - rows.start, u - columns.start, rows.step or 1
+        inside = (v >= 0) & (v < rows.stop - rows.start)
+        inside &= (u >= 0) & (u < columns.stop - columns.start)
+        if step > 1:
+            inside &= ((direction == 0) & (v % step == 0)) | ((direction == 1) & (u % step == 0))
+        tall, wide = (-(-(side.stop - side.start) // step) for side in (rows, columns))
+        places = (direction * tall + v // step) * wide + u // step
+        order = np.argsort(self.sizes[inside], kind="stable")  # of several the largest is the last
+        return TornEdges((tall, wide), places[inside][order], self.sizes[inside][order])
+
+
+def clean_mesh(
+    vertices: FloatArray,
+    inside: BoolArray,
+    normals: FloatArray | None,
+    cuts: Cuts,
+    min_part: int,
+    *,
+    parallel: bool,
+    wraps: bool,
+) -> Mesh:
+    """Mesh of the points (V, 3) of pixels inside (H, W), with cuts, without what is no surface.
+
+    Shreds beside jumps, by normals (H, W, 3) where there are any, and parts of fewer pixels than
+    ``min_part`` are dropped. If no two pixels are joined all of them remain, as points.
+    """
     pixels = np.argwhere(inside)[:, ::-1].astype(np.int32)
-    vertices = problem.view.points(depth)[inside]
-    wraps = problem.view.wraps
-    faces = grid_faces(vertices, inside, cuts.right, cuts.down, wraps=wraps)
-    shred = shreds(
-        vertices,
-        faces,
-        problem.normals[inside],
-        cuts.torn[inside],
-        around(cuts.torn)[inside],
-        parallel=problem.view.origins is not None,
+    faces = grid_faces(
+        vertices, inside, cuts.right, cuts.down, cut_diagonals=cuts.diagonals, wraps=wraps
     )
+    shred = np.zeros(len(faces), dtype=np.bool_)
+    if normals is not None:
+        shred = shreds(
+            vertices,
+            faces,
+            normals[inside].astype(np.float64, copy=False),
+            cuts.torn[inside],
+            around(cuts.torn)[inside],
+            parallel=parallel,
+        )
     faces = faces[~shred]
     small, parts = specks(faces, len(vertices), min_part)
     used, faces = used_vertices(faces[~small], len(vertices))
@@ -83,45 +156,76 @@ def clean_mesh(problem: Problem, depth: FloatArray, cuts: Cuts, min_part: int) -
     )
 
 
-def find_cuts(
+@np.errstate(all="ignore")  # of surfaces that are none
+def torn_edges(
     problem: Problem,
     solution: Solution,
     depth: FloatArray,
     *,
-    cut: float = CUT,
+    least: float = CUT,
     longest: float = math.inf,
     both: bool = True,
-) -> Cuts:
-    """Cut a surface at jumps of more than ``cut`` footprints.
+) -> TornEdges:
+    """Jumps of more than ``least`` footprints.
 
-    Those are cuts that the method found, from both sides of an edge or from either, or that tear an
-    edge to more than ``longest`` footprints. A mesh has its edges between straight neighbours:
-    where the method joins diagonal ones only it has decided nothing there, and the size of the jump
-    decides.
+    Those count as found that the method found, from both sides of an edge or from either, or that
+    tear an edge to more than ``longest`` footprints. A mesh has its edges between straight
+    neighbours: where the method joins diagonal ones only it has decided nothing there, and the size
+    of the jump decides. Along the diagonals what the method found is all there is.
     """
     decided = solution.cuts
     if (1, 0) not in problem.graph.steps:
         problem, decided = problem.connected(4), None
     footprint = footprints(problem, depth)  # before the sizes: it takes more room
-    graph, sizes = problem.graph, absolute_jumps(problem, depth)
-    torn, cuts, count = np.zeros(graph.size, dtype=np.bool_), [], 0
-    for step in ((1, 0), (0, 1)):
+    graph, jumps = problem.graph, absolute_jumps(problem, depth)
+    agreed = np.logical_and if both else np.logical_or
+    inside = graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False)
+    places, sizes = [], []
+    for number, step in enumerate(((1, 0), (0, 1), (1, 1), (-1, 1))):
+        diagonal = number > 1
+        if step not in graph.steps or (diagonal and decided is None):
+            continue
         d = graph.steps.index(step)
-        least, exists = narrower(graph, footprint, d), graph.exists[d]
-        large = (np.maximum(*both_ways(graph, sizes, d)) > cut * least) & exists
-        torn |= large
-        torn[graph.neighbours[d, large]] = True
+        narrow, exists = narrower(graph, footprint, d), graph.exists[d]
+        size = np.maximum(*both_ways(graph, jumps, d))
+        size /= narrow
+        large = (size > least) & exists
         if decided is not None:
-            agreed = np.logical_and if both else np.logical_or
             found = agreed(*both_ways(graph, decided, d))
-            if longest < math.inf:
-                found |= _lengths(problem, depth, d) > longest * least
-            large &= found
-        count += int(np.count_nonzero(large))
-        # Also where an impossible edge was left out.
-        cuts.append(graph.scatter(large | ~exists, fill=True))
-    right, down = cuts
-    return Cuts(right, down, graph.scatter(torn, fill=False), count)
+            if longest < math.inf and not diagonal:
+                found |= _lengths(problem, depth, d) > longest * narrow
+            if diagonal:
+                large &= found
+            np.negative(size, out=size, where=~found)
+        at = graph.pixels[large].astype(np.int64)
+        if step == (-1, 1):  # the first pixel of the block is the one to the left
+            at += np.where(at % graph.shape[1] == 0, graph.shape[1] - 1, -1)
+        places.append(number * inside.size + at)
+        sizes.append(size[large])
+        if not diagonal:
+            next_one = np.roll(inside, -1, axis=1 - number)
+            if number or not problem.view.wraps:
+                next_one[(slice(None), -1) if number == 0 else -1] = False
+            missing = inside & next_one & ~graph.scatter(exists, fill=False)
+            places.append(number * inside.size + np.flatnonzero(missing))
+            sizes.append(np.full(len(places[-1]), np.inf))
+    return TornEdges(graph.shape, np.concatenate(places), np.concatenate(sizes))
+
+
+def active_jumps(problem: Problem, solution: Solution, depth: FloatArray) -> FloatArray:
+    """Largest jump (H, W) from each pixel to the next ones, 0 where it is continuous."""
+    graph, cuts = problem.graph, solution.cuts
+    footprint = footprints(problem, depth) if cuts is None else np.empty(0)
+    sizes = absolute_jumps(problem, depth)
+    largest = np.zeros(graph.size)
+    for d in range(0, len(sizes), 2):
+        size = np.maximum(*both_ways(graph, sizes, d))
+        if cuts is None:
+            marked = size > CUT * narrower(graph, footprint, d)
+        else:
+            marked = np.logical_or(*both_ways(graph, cuts, d))
+        np.maximum(largest, size, out=largest, where=marked & graph.exists[d])
+    return graph.scatter(largest)
 
 
 def absolute_jumps(problem: Problem, depth: FloatArray) -> FloatArray:

@@ -31,13 +31,13 @@ def card(text: str, pictures: Mapping[str, Image]) -> str:
     """HTML of a text and pictures by their titles, in one piece."""
     shown = "".join(
         f'<img title="{html.escape(title)}" alt="{html.escape(title)}" style="height: 10em; '
-        f'margin-right: 0.5em" src="{data_url(picture)}">'
+        f'margin-right: 0.5em" src="{data_url(encode_png(picture))}">'
         for title, picture in pictures.items()
     )
     lines = f'<pre style="margin: 0; line-height: 1.4">{html.escape(text)}</pre>'
     return f'<div style="display: flex; align-items: center">{shown}{lines}</div>'
 
 
-def data_url(picture: Image) -> str:
+def data_url(png: bytes) -> str:
     """A picture as an address that holds it."""
-    return "data:image/png;base64," + base64.b64encode(encode_png(picture)).decode("ascii")
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")

@@ -14,18 +14,17 @@ from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
 from rayrelief.errors import InputError, Status
-from rayrelief.jumps import both_ways, jump_sizes, relative_jumps
+from rayrelief.jumps import jump_sizes, relative_jumps
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.units import Unit
 from rayrelief.meshing import (
     CUT,
     LONGEST,
     MIN_PART,
-    absolute_jumps,
+    TornEdges,
+    active_jumps,
     clean_mesh,
-    find_cuts,
-    footprints,
-    narrower,
+    torn_edges,
 )
 from rayrelief.methods.base import Iteration, Method, Solution, Support
 from rayrelief.notebook import SIDE, card, lit_surface
@@ -121,8 +120,8 @@ class Integration:
     def normals(self) -> FloatArray:
         """Unit normals (H, W, 3) of the surface, not averaged across jumps; NaN without a face."""
         image = np.full((*self.depth.shape, 3), np.nan)
-        cuts = find_cuts(self._problem, self._solution, self.depth)
         wraps = self._problem.view.wraps
+        cuts = torn_edges(self._problem, self._solution, self.depth).cuts(CUT, wraps=wraps)
         mesh = grid_mesh(self.points(), self.mask, cuts.right, cuts.down, wraps=wraps)
         image[self.mask] = mesh.normals
         return image
@@ -154,14 +153,29 @@ class Integration:
         _MIN_PART.check("min_part", min_part)
         rule = cut, min_part, both
         if rule not in self._meshes:
-            problem, depth = self._problem, self.depth
-            cuts = find_cuts(problem, self._solution, depth, cut=cut, longest=LONGEST, both=both)
-            mesh = clean_mesh(problem, depth, cuts, min_part)
+            view = self._problem.view
+            cuts = self.torn_edges(cut, both=both).cuts(cut, wraps=view.wraps)
+            inside = np.isfinite(self.depth)
+            mesh = clean_mesh(
+                self.points()[inside],
+                inside,
+                self._problem.normals,
+                cuts,
+                min_part,
+                parallel=view.origins is not None,
+                wraps=view.wraps,
+            )
             for array in (mesh.vertices, mesh.faces, mesh.normals, mesh.pixels):
                 if array is not None:
                     array.flags.writeable = False  # others get the same one
             self._meshes[rule] = mesh
         return self._meshes[rule]
+
+    def torn_edges(self, least: float = CUT, *, both: bool = True) -> TornEdges:
+        """Jumps of more than so many pixel footprints, where a mesh may be cut."""
+        return torn_edges(
+            self._problem, self._solution, self.depth, least=least, longest=LONGEST, both=both
+        )
 
     def solid(
         self,
@@ -201,18 +215,7 @@ class Integration:
         These are to its right and below, and along the diagonals if these are neighbours. The
         largest if there are several; 0 where the surface is continuous, NaN outside.
         """
-        graph, cuts = self._problem.graph, self._solution.cuts
-        footprint = footprints(self._problem, self.depth) if cuts is None else np.empty(0)
-        sizes = absolute_jumps(self._problem, self.depth)
-        largest = np.zeros(graph.size)
-        for d in range(0, len(sizes), 2):
-            size = np.maximum(*both_ways(graph, sizes, d))
-            if cuts is None:
-                marked = size > CUT * narrower(graph, footprint, d)
-            else:
-                marked = np.logical_or(*both_ways(graph, cuts, d))
-            np.maximum(largest, size, out=largest, where=marked & graph.exists[d])
-        return graph.scatter(largest)
+        return active_jumps(self._problem, self._solution, self.depth)
 
     @property
     def segments(self) -> Labels:

@@ -82,6 +82,7 @@ def test_points_with_normals(run, sphere, out):
         (("--solid", "--base", "3 furlongs"), "length"),
         (("--faces", "quads", "--mesh-format", "obj,stl"), "quads cannot be stored in stl"),
         (("--faces", "none", "--solid"), "--faces none"),
+        (("--faces", "quads", "--mesh-format", "obj", "--max-error", "0.1"), "--max-error"),
         (("--min-part", "0"), "--min-part"),
     ],
 )
@@ -95,6 +96,13 @@ def test_wrong_usage_ends_before_the_run(run, sphere, out, options, words):
 def test_an_error_needs_a_truth(run, sphere, out):
     (sphere / "depth_gt.npz").unlink()
     assert "ground truth" in run("integrate", sphere, "-o", out, "--colour", "error").error()
+
+
+def test_a_photo_of_another_view_ends_before_the_run(run, sphere, out, tmp_path):
+    write_png(tmp_path / "square.png", np.zeros((30, 30, 3), np.uint8))
+    ended = run("integrate", sphere, "-o", out, "--colour", tmp_path / "square.png")
+    assert "a picture of 30x30 pixels for a map of" in ended.error()
+    assert not out.exists()
 
 
 def test_libraries_that_complain_of_a_photo_are_not_heard(tmp_path, capfd):

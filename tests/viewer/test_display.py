@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -42,14 +43,19 @@ def test_a_result_comes_back_from_its_folder(still_life):
     }
 
 
-def test_the_display_is_the_surface_where_nothing_is_left_out(still_life):
+@pytest.mark.parametrize("cut", [0.5, 2.0, 8.0, np.inf])
+def test_the_display_is_the_mesh_of_the_result(still_life, cut):
     result, shown = still_life
-    mesh, stride = display_mesh(shown)
+    mesh, stride = display_mesh(shown, cut)
     assert stride == 1
+    whole = result.mesh(cut=cut)
+    faces, own = (
+        {tuple(map(tuple, face)) for face in each.known_pixels()[each.faces].tolist()}
+        for each in (mesh, whole)
+    )
+    assert len(faces ^ own) <= 0.002 * len(own)  # its normals are rounded
     u, v = mesh.known_pixels().T
     np.testing.assert_array_equal(mesh.vertices, result.points()[v, u])
-    # A sample is cut off both ways where it jumps either way: a little more is left out.
-    assert 0.93 < len(mesh.faces) / len(result.mesh().faces) <= 1
 
 
 def test_fewer_cuts_leave_more_faces(still_life):
@@ -92,6 +98,16 @@ def test_a_depth_alone_can_be_looked_at(still_life, tmp_path):
     shown = read_finished(tmp_path)
     assert set(colourings(shown)) == {"clay", "depth"}
     assert len(display_mesh(shown)[0].faces) > len(result.mesh().faces) / 2
+
+
+def test_the_summary_says_how_the_run_ended_and_what_floats(still_life, tmp_path):
+    result, _ = still_life
+    write_depth(tmp_path / "depth.npy", result.depth, result.depth_kind)
+    write_camera(tmp_path / "camera.json", result.camera)
+    status = {"cause": "converged", "notes": ["1 part touches nothing", 5]}
+    report = {"rayrelief": "0", "method": {"type": "Ordered"}, "status": status}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    assert read_finished(tmp_path).summary == "Ordered, converged; 1 part touches nothing"
 
 
 def test_a_folder_without_a_result_is_refused(tmp_path):

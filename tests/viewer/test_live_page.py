@@ -125,6 +125,10 @@ def drop(page, *paths: Path) -> None:
     assert page.evaluate(script, contents) == [False, False]  # the browser opens nothing itself
 
 
+def test_the_first_picture_shows_all_of_a_result(page):
+    until(lambda: not surface(page)[:, :3].any())  # in a window that is higher than wide
+
+
 def test_a_control_changes_the_picture(page):
     before = picture(page)
     choose(page, "Colour", "normals")
@@ -154,10 +158,11 @@ def test_dropped_files_integrate_and_show_a_surface(page, tmp_path):
         page.get_by_text(f"{name} as the {role}").wait_for()
     page.get_by_text("normal_map.png as the normal map").wait_for()
     page.get_by_text("--convention").wait_for()  # what the doctor advises
-    choose(page, "Axes", "opengl")
     page.get_by_role("button", name="Integrate", exact=True).click()
     page.get_by_text(re.compile("normal_map-1: 50x40 pixels")).wait_for()
     page.get_by_text(re.compile("Ordered, ")).wait_for()  # as the report of integrate says it
+    page.get_by_text("normal_map.png: axes of 'opengl'").wait_for()
+    assert "rayrelief-view-" not in page.inner_text("body"), "the folder is nobody's business"
     until(lambda: surface(page).mean() > 0.02)
 
 
@@ -166,6 +171,10 @@ def test_a_bad_drop_shows_a_clear_error(page, tmp_path):
     text.write_text("no picture")
     drop(page, text)
     page.get_by_text("notes.png does not start like PNG data").wait_for()
+    (tmp_path / "notes.txt").write_text("no camera")
+    drop(page, tmp_path / "notes.txt")
+    page.get_by_text("notes.txt is not in a known calibration format").wait_for()
+    assert "notes.txt as the camera file" not in page.inner_text("body")
 
 
 def test_an_upload_integrates_and_shows_a_surface_beside_another(page, tmp_path):

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -20,6 +21,7 @@ from rayrelief.batch.fingerprint import finished_report
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.images import write_png
+from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.viewer import report_page as page
 from rayrelief.viewer.layers import Layers
@@ -45,6 +47,7 @@ def results(tmp_path):
         "rayrelief": "0",
         "scene": "<!--<script></script><script>window.broken = true</script>",
         "method": {"type": "RayPlane", "sharpness": 2.0},
+        "status": {"cause": "converged", "notes": ["1 part touches nothing"]},
         "history": [{"change": 10.0**-i} for i in range(5)],
         "errors": {"type": "DepthErrors", "made": 0.123456789},
     }
@@ -77,7 +80,8 @@ def test_a_page_holds_the_surface_upright_and_fetches_nothing(results, tmp_path)
     np.testing.assert_allclose(shown, (upright - middle) / (side / 2), atol=4e-5)
     rows = dict(entry["summary"])
     assert rows["method"] == "RayPlane"
-    assert rows["error: made"] == "0.1235"
+    assert rows["status"] == "converged; 1 part touches nothing"
+    assert rows["MADE, in the unit of the truth"] == "0.1235"
     assert entry["changes"] == [10.0**-i for i in range(5)]
 
 
@@ -140,6 +144,17 @@ def test_a_large_surface_is_shown_with_fewer_faces(results, tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "fast_simplification", None)
     with pytest.raises(InputError, match="pip install"):
         page.write_page(tmp_path / "page.html", [results])
+
+
+def test_pictures_of_many_results_are_smaller(results, tmp_path):
+    noise = np.random.default_rng(0).integers(0, 256, (800, 800, 3), dtype=np.uint8)
+    write_png(results / "preview.png", noise)  # of the size of all of its numbers
+    page.write_page(tmp_path / "one.html", [results])
+    (entry,) = entries(tmp_path / "one.html")
+    own = base64.b64decode(entry["preview"].partition(",")[2])
+    assert own == (results / "preview.png").read_bytes()
+    page.write_page(tmp_path / "many.html", [results] * 6)
+    assert (tmp_path / "many.html").stat().st_size < 10_000_000
 
 
 @pytest.mark.parametrize("text", [None, "not JSON", "[]", '{"a": 1}'])
@@ -243,6 +258,22 @@ def test_in_a_browser_without_network_it_turns_when_dragged(results, tmp_path, b
     assert wrong == []
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("kind", ["z", "distance"])
+def test_a_surface_around_the_camera_is_looked_into(results, tmp_path, browser, kind):
+    mesh = read_triangles(results / "mesh.ply")
+    rayrelief.write_mesh(results / "mesh.ply", replace(mesh, faces=mesh.faces[:, ::-1]))  # its back
+    report = json.loads((results / "report.json").read_text()) | {"depth_kind": kind}
+    (results / "report.json").write_text(json.dumps(report))
+    page.write_page(tmp_path / "page.html", [results])
+    tab = browser.new_page(viewport={"width": 700, "height": 900})
+    tab.goto((tmp_path / "page.html").as_uri())
+    tab.wait_for_timeout(1000)
+    inside = picture(tab.locator("canvas"))[20:-20, 20:-20]  # its corners are round
+    assert (inside.std() > 5) == (kind == "z")
+
+
 @pytest.mark.parametrize(
     ("layer", "words"),
     [
@@ -250,6 +281,10 @@ def test_in_a_browser_without_network_it_turns_when_dragged(results, tmp_path, b
         ({"segments": np.zeros((20, 30))}, "segments of the type float64"),
         ({"weights": np.full((20, 30), "x")}, "weights of the type <U1"),
         ({"normals": np.zeros((20, 30, 2))}, "normals of the shape"),
+        ({"edges": np.array([2400]), "sizes": np.ones(1)}, "edges of pixels that there are not"),
+        ({"edges": np.array([-1]), "sizes": np.ones(1)}, "edges of pixels that there are not"),
+        ({"edges": np.array([5]), "sizes": np.ones(2)}, "sizes of the shape"),
+        ({"edges": np.array(5)}, "edges of the shape"),
     ],
 )
 def test_layers_that_no_run_has_written_are_refused(tmp_path, layer, words):

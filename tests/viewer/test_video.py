@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from ctypes.util import find_library
+from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
-from rayrelief.cameras import Pinhole
+from rayrelief.cameras import Equirectangular, Pinhole
 from rayrelief.errors import FileError, InputError
+from rayrelief.synthetic import surroundings
 from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.layers import Layers
-from rayrelief.viewer.video import Film, write_video
+from rayrelief.viewer.video import Film, render_frames, write_video
 
 SMALL = Film(size=64, seconds=1.0, rate=6)
 
@@ -35,11 +37,14 @@ def frames(path):
     return np.stack(found)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+drawn = pytest.mark.skipif(
     sys.platform == "linux" and not (find_library("EGL") or find_library("OSMesa")),
     reason="neither libEGL nor libOSMesa is installed",
 )
+
+
+@pytest.mark.slow
+@drawn
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
 def test_a_film_turns_then_is_lit_from_all_sides(dome, tmp_path, suffix):
     pytest.importorskip("pyvista", reason="pyvista is not installed")
@@ -54,6 +59,25 @@ def test_a_film_turns_then_is_lit_from_all_sides(dome, tmp_path, suffix):
     lit = film[3:].mean(axis=-1)
     moved = np.abs(lit[1] - lit[0]).mean(), np.abs(lit[2] - lit[0]).mean()
     assert min(moved) > 1  # the light has
+
+
+@pytest.mark.slow
+@drawn
+def test_a_room_around_the_camera_is_looked_into(tmp_path):
+    pytest.importorskip("pyvista", reason="pyvista is not installed")
+    camera = Equirectangular.full(48, 96)
+    room = surroundings.wavy_room(48, 96, camera)
+    assert room.depth is not None
+    shown = Finished("room", tmp_path, room.depth, camera, Layers(normals=room.normals))
+    frame = next(render_frames(shown, Film(size=64, seconds=1.0, rate=2, colour="normals")))
+    red, _, blue = frame[32, 32].astype(int)
+    assert blue > red + 40, "the wall ahead, which faces back, and not the one behind the camera"
+
+
+def test_a_gif_is_smaller_unless_asked():
+    assert Film.usual(Path("turn.gif")) == Film(size=480, rate=15)
+    assert Film.usual(Path("turn.GIF"), size=64, rate=None) == Film(size=64, rate=15)
+    assert Film.usual(Path("turn.mp4"), turn=180.0) == Film(turn=180.0)
 
 
 @pytest.mark.parametrize("turn", [40.0, 180.0])

@@ -18,8 +18,14 @@ def video(
         str, typer.Option(help="clay, normals, depth, jumps, segments, weights or error.")
     ] = "clay",
     seconds: Annotated[float, typer.Option(help="Length of the film.", min=0.1)] = 8.0,
-    rate: Annotated[int, typer.Option(help="Frames per second.", min=1, max=120)] = 30,
-    size: Annotated[int, typer.Option(help="Pixels of either side.")] = 720,
+    rate: Annotated[
+        int | None,
+        typer.Option(help="Frames per second.", min=1, max=120, show_default="30, 15 in a .gif"),
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(help="Pixels of either side.", show_default="720, 480 in a .gif"),
+    ] = None,
     turn: Annotated[
         float, typer.Option(help="Degrees to either side; 180: all around.", min=0, max=180)
     ] = 40.0,
@@ -30,7 +36,7 @@ def video(
         from rayrelief.viewer.video import Film, check_video_suffix, write_video
 
         check_video_suffix(out)
-        film = Film(size=size, seconds=seconds, rate=rate, turn=turn, colour=colour)
+        film = Film.usual(out, size=size, seconds=seconds, rate=rate, turn=turn, colour=colour)
         with quiet_libraries():
             shown = read_finished(path)
         with counting(f"filming {shown.name}", film.count) as advance:

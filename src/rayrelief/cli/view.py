@@ -44,12 +44,16 @@ def view(
     """Look at results in the browser, side by side, or integrate normal maps there."""
     with plain_errors():
         from rayrelief.io.images import read_picture
+        from rayrelief.mesh.texture import check_picture
         from rayrelief.viewer.finished import read_finished
         from rayrelief.viewer.page.server import serve
 
         with quiet_libraries():
             results = [read_finished(path) for path in paths or ()]
             picture = None if photo is None else read_picture(photo)
+        if picture is not None:
+            for each in results:
+                check_picture(picture, each.depth.shape)
         if host not in ("127.0.0.1", "localhost", "::1"):
             say(f"warning: whoever can reach {host} can see the results and upload files")
 

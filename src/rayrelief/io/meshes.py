@@ -14,14 +14,13 @@ from rayrelief.checks import as_array
 from rayrelief.conventions import FloatArray, from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write, write_whole
+from rayrelief.io.glb import glb_of
 from rayrelief.io.sources import as_path, check_suffix
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import Faces
 from rayrelief.mesh.quads import quads_of
-from rayrelief.mesh.seams import without_seam
 from rayrelief.mesh.texture import Texture
 from rayrelief.mesh.units import METRES
-from rayrelief.optional import library
 
 SUFFIXES = (".ply", ".obj", ".glb", ".stl")
 NEED_FACES = (".glb", ".stl")
@@ -55,7 +54,7 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh, *, quads: bool = False)
             expected="the suffix .obj",
             remedy="Choose it, or triangles",
         )
-    frame = "opengl" if suffix == ".glb" or mesh.solid else "opencv"
+    frame = "opengl" if mesh.solid else "opencv"
     if suffix in (".ply", ".obj"):
         polygons = quads_of(mesh) if quads else (mesh.faces,)
         with atomic_write(path) as temporary:
@@ -64,10 +63,15 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh, *, quads: bool = False)
             else:
                 _write_obj(temporary, _turned(mesh, frame), polygons)
         return
-    if suffix == ".glb" and mesh.unit is not None:
-        mesh = mesh.scaled(METRES[mesh.unit], "m")
-    data = to_trimesh(mesh, frame).export(file_type=suffix[1:])
-    write_whole(path, data)
+    if suffix == ".glb":
+        in_metres = mesh if mesh.unit is None else mesh.scaled(METRES[mesh.unit], "m")
+        write_whole(path, glb_of(in_metres))
+        return
+    import trimesh
+
+    turned = _turned(mesh, frame)
+    surface = trimesh.Trimesh(turned.vertices, turned.faces, process=False)
+    write_whole(path, surface.export(file_type="stl"))
 
 
 def check_mesh(path: Path, suffix: str, mesh: Mesh) -> None:
@@ -121,34 +125,6 @@ def _check_arrays(mesh: Mesh) -> None:
             expected="none, or a picture that mesh.coloured has put on it",
             remedy="Leave it out",
         )
-
-
-def to_trimesh(mesh: Mesh, convention: str) -> Any:
-    """Turn a mesh (or its points alone) into an object of trimesh, in the axes of a convention."""
-    import trimesh
-
-    if mesh.texture is not None and len(mesh.faces):
-        mesh = without_seam(mesh)
-    turned = _turned(mesh, convention)
-    if len(mesh.faces) == 0:
-        return trimesh.PointCloud(turned.vertices)
-    visual = None if mesh.texture is None else _visual(mesh.texture)
-    return trimesh.Trimesh(
-        turned.vertices, mesh.faces, vertex_normals=turned.normals, visual=visual, process=False
-    )
-
-
-def _visual(texture: Texture) -> Any:
-    """Texture as trimesh knows it: a matt material with the picture inside."""
-    from trimesh.visual import TextureVisuals
-    from trimesh.visual.material import PBRMaterial
-
-    picture = library("PIL.Image", "a picture in a .glb file", "mesh", otherwise="write .ply")
-    material = PBRMaterial(
-        baseColorTexture=picture.fromarray(texture.picture), metallicFactor=0.0, roughnessFactor=1.0
-    )
-    places = np.stack((texture.places[:, 0], 1 - texture.places[:, 1]), axis=1)  # counted upwards
-    return TextureVisuals(uv=places, material=material)
 
 
 def _turned(mesh: Mesh, convention: str) -> Mesh:

@@ -35,3 +35,10 @@ def files_of_run(report: dict[str, Any] | None) -> list[str]:
     listed = None if report is None else report.get("files")
     names = listed if isinstance(listed, list) else []
     return [name for name in names if isinstance(name, str)]
+
+
+def notes_of(report: dict[str, Any]) -> list[str]:
+    """What a report says of a result beside how its run ended."""
+    status = report.get("status")
+    notes = status.get("notes") if isinstance(status, dict) else None
+    return [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []

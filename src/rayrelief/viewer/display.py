@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh import Mesh
-from rayrelief.mesh.cleaning import around, shreds, specks, used_vertices
-from rayrelief.mesh.normals import vertex_normals
-from rayrelief.meshing import CUT, LONGEST, MIN_PART
+from rayrelief.meshing import CUT, LONGEST, MIN_PART, Cuts, TornEdges, clean_mesh
 from rayrelief.shading import CLAY, Image, paint_normals
-from rayrelief.surface import grid_faces
 from rayrelief.viewer.colours import (
     depth_scale,
     error_scale,
@@ -32,46 +30,43 @@ STRIPES = 40  # across the longer side of the image
 def display_mesh(shown: Finished, cut: float = CUT) -> tuple[Mesh, int]:
     """Mesh of a result to be looked at, and every how many pixels it has a vertex.
 
-    It is cut as the mesh of the result is, at jumps of more than ``cut`` pixel footprints. Without
-    a layer of jumps those are places where an edge is longer than ten times as much.
+    It is cut as the mesh of the result is, at jumps of more than ``cut`` pixel footprints. Where
+    these are not known, at edges that are longer than ten times as much.
     """
     window = Window.around(shown.mask, LONGEST_SIDE)
-    inside: BoolArray = window.samples(shown.mask)
-    points = window.samples(shown.view.points(shown.depth))
-    limit = cut * window.samples(shown.view.footprint(shown.depth))
-    if shown.layers.jumps is None:
-        jumps, limit = _edges(points), LONGEST / CUT * window.stride * limit
+    torn, normals = shown.layers.torn_edges(shown.depth.shape), shown.layers.normals
+    return sampled_mesh(shown.view, shown.depth, window, torn, normals, cut), window.stride
+
+
+def sampled_mesh(
+    view: View,
+    depth: FloatArray,
+    window: Window,
+    torn: TornEdges | None,
+    normals: FloatArray | None,
+    cut: float = CUT,
+) -> Mesh:
+    """Mesh of the samples of a depth (H, W), cut where it is torn; its pixels are those."""
+    points = window.samples(view.points(depth))
+    wraps = view.wraps and window.shape[1] * window.stride >= depth.shape[1]
+    if torn is None:
+        usual = window.stride * window.samples(view.footprint(depth))
+        long = _edges(points) > LONGEST / CUT * cut * usual
+        cuts = Cuts(long, long, None, _widened(long))
     else:
-        jumps = window.largest(shown.layers.jumps)
-    torn = jumps > limit
-    whole = window.shape[1] * window.stride >= shown.depth.shape[1]
-    wraps = shown.view.wraps and whole
-    vertices = points[inside]
-    faces = grid_faces(vertices, inside, torn, torn, wraps=wraps)
-    if shown.layers.normals is not None:
-        given = window.samples(shown.layers.normals)[inside].astype(np.float64)
-        beside = _widened(torn)
-        parallel = shown.view.origins is not None
-        faces = faces[
-            ~shreds(
-                vertices,
-                faces,
-                given,
-                beside[inside],
-                around(beside)[inside],
-                parallel=parallel,
-            )
-        ]
-    small, _ = specks(faces, len(vertices), max(MIN_PART // window.stride**2, 2))
-    used, faces = used_vertices(faces[~small], len(vertices))
-    rows, columns = np.nonzero(inside)
-    at_row, at_column = window.rows.start, window.columns.start
-    pixels = np.stack(
-        (at_column + window.stride * columns, at_row + window.stride * rows), axis=1
-    ).astype(np.int32)[used]
-    vertices = vertices[used]
-    normals = vertex_normals(vertices, faces)
-    return Mesh(vertices, faces, normals, pixels=pixels, wraps=wraps), window.stride
+        cuts = torn.sampled(window.rows, window.columns).cuts(cut, wraps=wraps)
+    inside = np.isfinite(points[..., 2])
+    mesh = clean_mesh(
+        points[inside],
+        inside,
+        None if normals is None else window.samples(normals),
+        cuts,
+        max(MIN_PART // window.stride**2, 2),
+        parallel=view.origins is not None,
+        wraps=wraps,
+    )
+    first = np.array((window.columns.start, window.rows.start), dtype=np.int32)
+    return replace(mesh, pixels=first + np.int32(window.stride) * mesh.known_pixels())
 
 
 def _edges(points: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 from rayrelief.io.depth import WRITERS, read_depth
-from rayrelief.io.reports import REPORT_NAME, read_report, result_in
+from rayrelief.io.reports import REPORT_NAME, notes_of, read_report, result_in
 from rayrelief.io.sources import as_path, missing
 from rayrelief.mesh.units import METRES
 from rayrelief.viewer.layers import NAME as LAYERS
@@ -101,5 +101,6 @@ def _report(path: Path) -> tuple[str, str]:
         return "", ""
     parts = [(report.get("method"), "type"), (report.get("status"), "cause")]
     words = [str(part.get(name, "")) for part, name in parts if isinstance(part, dict)]
+    summary = "; ".join((", ".join(filter(None, words)), *notes_of(report)))
     unit = report.get("unit")
-    return unit if isinstance(unit, str) and unit in METRES else "", ", ".join(filter(None, words))
+    return unit if isinstance(unit, str) and unit in METRES else "", summary

@@ -15,10 +15,11 @@ from rayrelief.io.atomic import atomic_write
 from rayrelief.io.numpy_files import npz_names, read_npz
 
 if TYPE_CHECKING:  # whoever only reads layers does not wait for the compiler
+    from rayrelief.meshing import TornEdges
     from rayrelief.result import Integration
 
 NAME = "layers.npz"
-KINDS = {"segments": "iu", "floating": "b"}  # of dtypes; the others are floats
+KINDS = {"segments": "iu", "floating": "b", "edges": "iu"}  # of dtypes; the others are floats
 
 Map = npt.NDArray[Any]
 
@@ -41,6 +42,8 @@ class Layers:
         The smallest weight of an equation between a pixel and its neighbours.
     error
         Against the ground truth, in the unit of the depth.
+    edges, sizes
+        (E,) places and sizes of ``TornEdges``.
     """
 
     normals: Map | None = None
@@ -49,14 +52,18 @@ class Layers:
     floating: Map | None = None
     weights: Map | None = None
     error: Map | None = None
+    edges: Map | None = None
+    sizes: Map | None = None
 
     @classmethod
     @np.errstate(over="ignore")  # jumps may be beyond single precision
     def of(cls, result: Integration, truth: FloatArray | None = None) -> Layers:
         """Layers of a result, in types that are large enough to be looked at."""
+        from rayrelief.meshing import SMALLEST_CUT
         from rayrelief.viewer.colours import error_of
 
         segments, floating = _segments(result)
+        torn = result.torn_edges(SMALLEST_CUT)
         try:
             weights: Map | None = result.weights.smallest().astype(np.float16)
         except InputError:  # a method without any
@@ -68,6 +75,8 @@ class Layers:
             floating=floating,
             weights=weights,
             error=None if truth is None else error_of(result, truth).astype(np.float32),
+            edges=torn.places,
+            sizes=torn.sizes.astype(np.float32),
         )
 
     def write(self, path: Path) -> None:
@@ -83,8 +92,10 @@ class Layers:
         known = [field.name for field in fields(cls) if field.name in names]
         images = {name: read_npz(path, (name,)) for name in known}
         remedy = "Integrate the map again, into a folder of its own"
+        count = images["edges"].size if "edges" in images else 0
+        shapes = {"normals": (*shape, 3), "edges": (count,), "sizes": (count,)}
         for name, image in images.items():
-            if image.shape != ((*shape, 3) if name == "normals" else shape):
+            if image.shape != shapes.get(name, shape):
                 raise FileError(
                     f"{path} holds {name} of the shape {image.shape}",
                     expected=f"images of {shape[1]}x{shape[0]} pixels, as the depth beside it",
@@ -97,7 +108,19 @@ class Layers:
         if labels is not None and not (labels.min() >= -1 and labels.max() < labels.size):
             found = f"{path} holds segments from {labels.min()} to {labels.max()}"
             raise FileError(found, expected="no more of them than pixels", remedy=remedy)
+        places = images.get("edges")
+        if places is not None and not (places >= 0).all() & (places < 4 * np.prod(shape)).all():
+            found = f"{path} holds edges of pixels that there are not"
+            raise FileError(found, expected="what a run has written", remedy=remedy)
         return cls(**images)
+
+    def torn_edges(self, shape: tuple[int, int]) -> TornEdges | None:
+        """Edges of an image (H, W) across which it may be cut; None where they are not known."""
+        from rayrelief.meshing import TornEdges
+
+        if self.edges is None or self.sizes is None:
+            return None
+        return TornEdges(shape, self.edges.astype(np.int64), self.sizes.astype(np.float64))
 
 
 def _segments(result: Integration) -> tuple[Map, BoolArray]:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from rayrelief.conventions import FloatArray, from_opencv
-from rayrelief.io.meshes import to_trimesh
+from rayrelief.io.glb import glb_of
 from rayrelief.mesh import Mesh
 from rayrelief.shading import Image
 from rayrelief.viewer.display import display_mesh
@@ -61,9 +61,7 @@ class Placed:
         factor = LARGEST_TEXTURE / max(picture.shape)
         if factor < 1:
             picture = cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
-        coloured = mesh.coloured(picture, self.shown.depth.shape)
-        data: bytes = to_trimesh(coloured, "opengl").export(file_type="glb")
-        return data
+        return glb_of(mesh.coloured(picture, self.shown.depth.shape))
 
     @cached_property
     def outline(self) -> FloatArray:

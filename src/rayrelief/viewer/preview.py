@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from rayrelief.cameras.view import View
 from rayrelief.checks import instance_of
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
@@ -13,7 +14,6 @@ from rayrelief.io.images import write_png
 from rayrelief.mesh import Mesh
 from rayrelief.result import Integration
 from rayrelief.shading import Image, paint_clay, paint_normals, shade_from_camera
-from rayrelief.surface import grid_mesh
 from rayrelief.viewer.colours import (
     depth_scale,
     error_of,
@@ -21,6 +21,7 @@ from rayrelief.viewer.colours import (
     jump_scale,
     paint_jumps,
 )
+from rayrelief.viewer.display import sampled_mesh
 from rayrelief.viewer.rasterise import YAW_DEGREES, normals_of, oblique_view
 from rayrelief.viewer.sheet import (
     Panel,
@@ -86,7 +87,7 @@ def preview_panels(
         )
     window = Window.around(result.mask, longest_side=2 * height)
     jumps = window.largest(result.active_jumps())
-    mesh, inside = _surface(result, window, jumps)
+    mesh, inside = _surface(result, window)
     last = (
         Panel("surface as the camera sees it", paint_clay(_frontal_view(result, mesh, inside)))
         if truth is None
@@ -114,22 +115,17 @@ def _oblique_panels(mesh: Mesh, height: int, width: int) -> list[Panel]:
     ]
 
 
-def _surface(result: Integration, window: Window, jumps: FloatArray) -> tuple[Mesh, BoolArray]:
+def _surface(result: Integration, window: Window) -> tuple[Mesh, BoolArray]:
     """Mesh of the samples, and which of them (h, w) are its vertices, row by row."""
     if window.stride == 1:
         mesh = result.mesh()
-        u, v = mesh.known_pixels().T
-        seen = np.zeros(result.depth.shape, dtype=np.bool_)
-        seen[v, u] = True
-        return mesh, seen[window.rows, window.columns]
-    inside: BoolArray = result.mask[window.rows, window.columns]
-    points = window.samples(result.points())
-    sides = [np.linalg.norm(np.diff(points, axis=axis), axis=-1).ravel() for axis in (0, 1)]
-    cells = np.concatenate(sides)
-    cells = cells[np.isfinite(cells)]
-    # At this scale a jump deserves a gap if it is wider than two typical cells.
-    cut = jumps > 2 * (np.median(cells) if cells.size else np.inf)
-    return grid_mesh(points, inside, cut, cut), inside
+    else:
+        view, torn = View.of(result.camera, *result.depth.shape), result.torn_edges()
+        mesh = sampled_mesh(view, result.depth, window, torn, result.input_normals)
+    u, v = mesh.known_pixels().T
+    seen = np.zeros(result.depth.shape, dtype=np.bool_)
+    seen[v, u] = True
+    return mesh, window.samples(seen)
 
 
 def _frontal_view(result: Integration, mesh: Mesh, inside: BoolArray) -> FloatArray:

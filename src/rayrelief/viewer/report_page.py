@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from rayrelief.checks import is_number
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import write_whole
-from rayrelief.io.images import encode_png
+from rayrelief.io.images import encode_png, read_picture
 from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
-from rayrelief.io.reports import REPORT_NAME, read_report, result_in
+from rayrelief.io.reports import REPORT_NAME, notes_of, read_report, result_in
 from rayrelief.io.sources import read_bytes
+from rayrelief.notebook import data_url
 from rayrelief.optional import library
+from rayrelief.shading import Image
 from rayrelief.viewer.display import Colouring, colourings
 from rayrelief.viewer.finished import CAMERAS, DEPTHS, Finished, read_finished
 from rayrelief.viewer.layers import NAME as LAYERS
@@ -31,7 +34,10 @@ from rayrelief.viewer.window import Window
 
 PREVIEW = "preview.png"
 WIDEST_PICTURE = 600  # pixels
-MOST_FACES = 200_000  # of all surfaces together: a page of a few megabytes
+# Of all results together, so that a page has less than 10 MB: faces, and bytes of pictures.
+MOST_FACES, MOST_BYTES = 200_000, 4_000_000
+FEWEST_BYTES = 1000
+ERRORS = {"made": "MADE, in the unit of the truth", "re": "RE, %", "era": "ERA, %"}
 MESHES = tuple(f"mesh{suffix}" for suffix in SUFFIXES)
 READ = (REPORT_NAME, LAYERS, PREVIEW, *DEPTHS, *CAMERAS, *MESHES)  # of a folder, if there
 
@@ -67,26 +73,24 @@ class Shown:
             )
         return cls(folder, report)
 
-    def entry(self, most_faces: int, beside: Sequence[Finished]) -> dict[str, Any]:
-        """All that the page shows of it, in comparison with others."""
+    def entry(self, share: int, beside: Sequence[Finished]) -> dict[str, Any]:
+        """All that the page shows of it, with one of so many shares, in comparison with others."""
         report = self.report
         method, status = _part(report, "method"), _part(report, "status")
         history = [each for each in _list(report.get("history")) if isinstance(each, dict)]
+        causes = filter(None, (status.get("cause"), *notes_of(report)))
         size = _list(_part(report, "input").get("size")) or ["?", "?"]
         summary = {
             "map": f"{'x'.join(map(str, size))} pixels",
             "method": method.get("type"),
             "camera": _part(report, "camera").get("type"),
-            "status": status.get("cause"),
+            "status": "; ".join(map(str, causes)) or None,
             "iterations": len(history),
             "seconds": _rounded(_part(report, "seconds").get("integrate")),
             "angle to the input, degrees": _rounded(report.get("mean_angle_degrees")),
         }
-        errors = {
-            f"error: {name}": _rounded(value)
-            for name, value in _part(report, "errors").items()
-            if name != "type"
-        }
+        found = _part(report, "errors")
+        errors = {words: _rounded(found.get(name)) for name, words in ERRORS.items()}
         settings = {
             f"{title}: {key}": value
             for title in ("method", "camera", "preprocessing", "versions")
@@ -98,19 +102,19 @@ class Shown:
             "summary": _rows(summary | errors),
             "changes": [_number(each.get("change")) for each in history],
             "details": _rows({"rayrelief": report["rayrelief"], **settings}),
-            "preview": None if preview is None else _address(read_bytes(preview)),
-            "pictures": self._pictures(beside),
-            "mesh": self._surface(most_faces),
+            "preview": None if preview is None else _preview(preview, MOST_BYTES // share // 2),
+            "pictures": self._pictures(beside, MOST_BYTES // share // 4),
+            "mesh": self._surface(MOST_FACES // share),
         }
 
-    def _pictures(self, beside: Sequence[Finished]) -> list[tuple[str, str]]:
+    def _pictures(self, beside: Sequence[Finished], most: int) -> list[tuple[str, str]]:
         """Continuous parts, and the error in colours that mean the same for all; with words."""
         if self.finished is None:
             return []
         ways = colourings(self.finished, beside=beside)
         wanted = ("segments", "error") if beside else ("segments",)  # the preview has its own error
         found = [ways[name]() for name in wanted if name in ways]
-        return [(each.label, _picture(each, self.finished)) for each in found]
+        return [(each.label, _picture(each, self.finished, most)) for each in found]
 
     def _surface(self, most_faces: int) -> dict[str, Any] | None:
         """The mesh in the axes of WebGL, within a cube around the origin; None without a file."""
@@ -121,22 +125,27 @@ class Shown:
         vertices, faces = mesh.vertices, mesh.faces
         if not len(faces):
             return None
-        if path.suffix != ".glb" and not _part(self.report, "mesh").get("solid"):
+        solid = _part(self.report, "mesh").get("solid")
+        if path.suffix != ".glb" and not solid:
             vertices = from_opencv(vertices, "opengl")
         note = f"{len(faces):,} faces of {path.name}"
+        low, high = vertices.min(axis=0), vertices.max(axis=0)
+        side = float((high - low).max()) or 1.0
+        vertices = (vertices - (low + high) / 2) / (side / 2)
         if len(faces) > most_faces:
             vertices, faces = _fewer(vertices, faces, most_faces)
             note += f", shown with {len(faces):,}"
         low, high = vertices.min(axis=0), vertices.max(axis=0)
         side = float((high - low).max()) or 1.0
-        middle, half = (low + high) / 2, side / 2
         steps = np.rint((vertices - low) / side * 65535).astype("<u2")
         return {
             "positions": base64.b64encode(steps.tobytes()).decode("ascii"),
             "faces": base64.b64encode(faces.astype("<u4").tobytes()).decode("ascii"),
-            "low": ((low - middle) / half).tolist(),
-            "high": ((high - middle) / half).tolist(),
-            "side": 2.0,
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "side": side,
+            # Around the camera a surface is looked into from outside, through the backs of faces.
+            "around": self.report.get("depth_kind") == "distance" and not solid,
             "note": note,
         }
 
@@ -146,14 +155,14 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
     shown = [Shown.read(folder) for folder in folders]
     known = [each.finished for each in shown if each.finished is not None]
     beside = known if len(shown) > 1 else []
-    entries = [each.entry(MOST_FACES // len(shown), beside) for each in shown]
+    entries = [each.entry(len(shown), beside) for each in shown]
     # Inside a script element nothing but this begins what ends or comments it out.
     data = json.dumps(entries, allow_nan=False).replace("<", "\\u003c")
     template = files("rayrelief.viewer").joinpath("report_page.html").read_text(encoding="utf-8")
     write_whole(path, template.replace("DATA", data, 1))
 
 
-def _picture(colouring: Colouring, shown: Finished) -> str:
+def _picture(colouring: Colouring, shown: Finished, most: int) -> str:
     """What a result is coloured with, where it is."""
     import cv2
 
@@ -162,13 +171,15 @@ def _picture(colouring: Colouring, shown: Finished) -> str:
     picture = window.samples(whole)
     factor = min(1.0, WIDEST_PICTURE / picture.shape[1])
     small = cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST)
-    return _address(encode_png(small))
+    return _address(small, most)
 
 
 def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
+    """Vertices within a cube of side 2 and faces, of which only so many are left."""
     purpose = f"a page with a mesh of {len(faces):,} faces"
     simplify = library("fast_simplification", purpose, "mesh").simplify
-    fewer: tuple[Any, Any] = simplify(vertices, faces.astype(np.int32), target_count=count)
+    # More patient than usual, for this size: of 340 faces that it turns over in plant 38 are left.
+    fewer: tuple[Any, Any] = simplify(vertices, faces.astype(np.int32), target_count=count, agg=3)
     return fewer
 
 
@@ -198,5 +209,17 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _address(data: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(data).decode("ascii")
+def _preview(path: Path, most: int) -> str:
+    """A picture in a file as an address that holds it, of at most so many bytes."""
+    data = read_bytes(path)
+    return data_url(data) if len(data) <= most else _address(read_picture(path), most)
+
+
+def _address(picture: Image, most: int) -> str:
+    """A picture as an address that holds it: a smaller one, where it has more bytes than these."""
+    import cv2
+
+    while len(data := encode_png(picture)) > max(most, FEWEST_BYTES):
+        factor = 0.9 * math.sqrt(most / len(data))
+        picture = cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+    return data_url(data)

@@ -24,6 +24,7 @@ from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.placed import Placed
 
 SUFFIXES = (".mp4", ".gif")
+SMALLER = {"size": 480, "rate": 15}  # usual for a .gif, which holds every frame as a picture
 CODEC = "vp09"  # what browsers play, and OpenCV brings along
 EYE = 4.0  # radii from the middle
 FIELD = 30.0  # degrees
@@ -64,6 +65,12 @@ class Film:
         for name in ("seconds", "rate", "turn"):
             _NUMBERS.check(name, getattr(self, name))
         _FRAMES.check("seconds * rate", self.seconds * self.rate)
+
+    @classmethod
+    def usual(cls, path: Path, **chosen: Any) -> Film:
+        """Film for a file, with what was chosen; of None nothing was."""
+        known = {name: value for name, value in chosen.items() if value is not None}
+        return cls(**((SMALLER if path.suffix.lower() == ".gif" else {}) | known))
 
     @property
     def count(self) -> int:
@@ -106,8 +113,9 @@ def write_video(
     advance
         Called after each frame.
     """
-    path, film = as_path(path), film or Film()
+    path = as_path(path)
     check_video_suffix(path)
+    film = film or Film.usual(path)
     frames = _counted(render_frames(shown, film), advance)
     with atomic_write(path) as temporary:
         write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
@@ -142,7 +150,14 @@ def render_frames(shown: Finished, film: Film) -> Iterator[Image]:
         try:
             plotter.set_background([level / 255 for level in PAPER])
             plotter.add_mesh(
-                surface, scalars="colour", rgb=True, smooth_shading=True, ambient=0.25, diffuse=0.8
+                surface,
+                scalars="colour",
+                rgb=True,
+                smooth_shading=True,
+                ambient=0.25,
+                diffuse=0.8,
+                # A room around the camera is looked into, through the backs of its walls.
+                culling="back" if shown.view.kind == "distance" else None,
             )
             light = pyvista.Light(light_type="scene light", intensity=1.0)
             plotter.add_light(light)

@@ -30,7 +30,7 @@ from rayrelief.cameras.calibration import (
     ros_camera_info,
 )
 from rayrelief.cameras.calibration.camera_text import is_camera_text, parse_camera
-from rayrelief.cameras.calibration.document import naming_file, read_document
+from rayrelief.cameras.calibration.document import Document, naming_file, read_document
 from rayrelief.cameras.calibration.reading import KOrder, Reader, Reading, Request
 from rayrelief.cameras.intrinsics import (
     SMALLEST_JUDGED,
@@ -47,6 +47,7 @@ __all__ = [
     "KOrder",
     "Reading",
     "Request",
+    "check_format",
     "is_camera_text",
     "parse_camera",
     "read_calibration",
@@ -136,8 +137,21 @@ def read_calibration(path: str | os.PathLike[str], request: Request | None = Non
     return replace(reading, notes=(f"{path.name}: {form}", *reading.notes, *doubts))
 
 
+def check_format(path: Path) -> None:
+    """Raise FileError unless a file looks like a calibration, whatever image it may be for."""
+    if path.suffix.lower() not in (*array_file.READABLE, *photo.READABLE):
+        _reader_of(path)
+
+
 def _read_document(path: Path, request: Request) -> tuple[str, Reading]:
     """Name of the format that a text or a binary file is of, and its camera."""
+    document, reader = _reader_of(path)
+    with naming_file(path):
+        return reader.FORMAT, reader.read(document, request)
+
+
+def _reader_of(path: Path) -> tuple[Document, Reader]:
+    """What a text or a binary file holds, and who can read it."""
     document = read_document(path)
     reader = next((each for each in READERS if each.recognises(document)), None)
     if reader is None:
@@ -146,8 +160,7 @@ def _read_document(path: Path, request: Request) -> tuple[str, Reading]:
             expected="one of: " + "; ".join(each.FORMAT for each in READERS),
             remedy="Check the file, or save the ray of every pixel as a .npy file",
         )
-    with naming_file(path):
-        return reader.FORMAT, reader.read(document, request)
+    return document, reader
 
 
 def _check_request(path: Path, form: str, reading: Reading, request: Request) -> None:

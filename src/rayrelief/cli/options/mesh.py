@@ -15,7 +15,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.io.meshes import NEED_FACES
 from rayrelief.mesh import Mesh
-from rayrelief.mesh.texture import Picture
+from rayrelief.mesh.texture import Picture, check_picture
 from rayrelief.mesh.units import METRES, Unit, in_unit
 from rayrelief.meshing import CUT, MIN_PART
 from rayrelief.result import Integration
@@ -82,6 +82,8 @@ class MeshOptions(OptionGroup):
     def __post_init__(self) -> None:
         if self.faces is FaceKind.NONE and (self.solid or self.max_error):
             raise typer.BadParameter("--faces none goes with neither --solid nor --max-error")
+        if self.quads and self.max_error:  # what is left lies between no four pixels
+            raise typer.BadParameter("--faces quads does not go with --max-error")
         try:
             self.lengths()
         except InputError as error:
@@ -126,7 +128,7 @@ class MeshOptions(OptionGroup):
         if self.colour == "error" and scene.depth is None:
             raise _no_truth()
         if self.photo is not None:
-            _read_photo(self.photo)
+            check_picture(_read_photo(self.photo), scene.mask.shape)
 
     def mesh_of(self, result: Integration, truth: FloatArray | None) -> Mesh:
         """Mesh of a result as these options want it."""

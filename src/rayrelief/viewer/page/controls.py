@@ -9,8 +9,9 @@ import numpy as np
 
 from rayrelief.io.images import encode_png
 from rayrelief.io.sources import read_bytes
-from rayrelief.meshing import CUT
-from rayrelief.viewer.page.stage import Stage, described
+from rayrelief.meshing import CUT, SMALLEST_CUT
+from rayrelief.viewer.page.actor import described
+from rayrelief.viewer.page.stage import Stage
 from rayrelief.viewer.sheet import ColourScale
 
 ORDER = ("clay", "normals", "depth", "jumps", "segments", "weights", "error", "photo")
@@ -26,7 +27,9 @@ class Controls:
         self._about = gui.add_markdown("")
         self._bar = gui.add_image(np.zeros((*BAR, 3), np.uint8), visible=False)
         self._colour = gui.add_dropdown("Colour", ORDER[:1])
-        cut = gui.add_slider("Cut", 0.5, 20.0, 0.5, CUT, hint="Jumps of more pixels are cut")
+        cut = gui.add_slider(
+            "Cut", SMALLEST_CUT, 20.0, 0.5, CUT, hint="Jumps of more pixels are cut"
+        )
         relief = gui.add_slider("Exaggerate", 0.1, 5.0, 0.1, 1.0, hint="Depth, so many times")
         wires = gui.add_checkbox("Wireframe", False)
         camera = gui.add_checkbox("Show camera", False, hint="Where it stood, and what it saw")

@@ -62,13 +62,24 @@ def serve(
         # The browser loads the page meanwhile.
         from rayrelief.viewer.page.controls import Controls
         from rayrelief.viewer.page.stage import Stage
-        from rayrelief.viewer.page.upload import Upload
 
         with TemporaryDirectory(prefix="rayrelief-view-") as folder:
             server.gui.configure_theme(show_logo=False, show_share_button=False)
             server.gui.main_panel.dock_right()
             stage = Stage(server, seats=len(results))
+
+            @server.on_client_connect
+            def _(client: Any) -> None:
+                client.camera.on_update(lambda _: stage.follow(client))
+                stage.follow(client)  # it may have come before us
+
             controls = Controls(server, stage)
+            for result in results:
+                stage.add(result, photo)
+            controls.refresh()
+            # Who looks at a result does not wait for what makes new ones.
+            from rayrelief.viewer.page.upload import Upload
+
             Upload(
                 server,
                 stage,
@@ -79,14 +90,6 @@ def serve(
                 finished=controls.refresh,
                 expanded=not results,
             )
-            for result in results:
-                stage.add(result, photo)
-            controls.refresh()
-
-            @server.on_client_connect
-            def _(client: Any) -> None:
-                client.camera.on_update(lambda _: stage.turn(client.camera.wxyz))
-
             yield address
     finally:
         with redirect_stdout(StringIO()):

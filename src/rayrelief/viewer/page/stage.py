@@ -3,128 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rayrelief.conventions import FloatArray, from_opencv
-from rayrelief.mesh import Mesh
 from rayrelief.meshing import CUT
 from rayrelief.shading import CLAY, Image
-from rayrelief.viewer.display import Colouring, colourings
 from rayrelief.viewer.finished import Finished
-from rayrelief.viewer.page.picking import first_hit
+from rayrelief.viewer.page.actor import Actor, Look
 from rayrelief.viewer.placed import Placed
-from rayrelief.viewer.sheet import INK
 
 APART = 2.1  # radii between the middles of neighbours
 LIGHT = (-0.8, 0.8, 1.0)
+SKY, GROUND = (255, 255, 255), (90, 86, 80)
 FIELD = np.radians(40)  # of the picture, vertically
 FROM = np.array([0.35, 0.25, 0.9])  # where new visitors stand, from a distance of 1
 ASPECT = 1.0  # of the picture beside the panel, as long as it is not known
 MARK = 0.012  # radius of a clicked point
 FORMING = "/forming"
-
-
-@dataclass(frozen=True)
-class Look:
-    """How all results are drawn."""
-
-    colour: str = "clay"
-    cut: float = CUT
-    exaggeration: float = 1.0
-    wireframe: bool = False
-    camera: bool = False
-
-    @property
-    def scale(self) -> tuple[float, float, float]:
-        """Of the three axes: the one towards the camera is exaggerated."""
-        return 1.0, 1.0, self.exaggeration
-
-
-class Actor:
-    """A result on the stage, and what of it has been sent to the browsers."""
-
-    def __init__(self, server: Any, number: int, placed: Placed, photo: Image | None) -> None:
-        self.placed, self._scene, self.name = placed, server.scene, f"/result{number}"
-        self._photo = photo
-        self.frame = server.scene.add_frame(self.name, show_axes=False)
-        self.colourings = colourings(placed.shown, photo)
-        self.mesh, self.stride = Mesh(np.empty((0, 3)), np.empty((0, 3), np.int32)), 1
-        self.colouring = Colouring(np.empty((0, 0, 3), np.uint8), "")
-        self._drawn: Look | None = None
-        self._parts: dict[str, Any] = {}
-        self._scene.add_label(
-            f"{self.name}/name", placed.shown.name, position=(0, -1.05, 0), anchor="top-center"
-        )
-
-    def compare(self, others: Sequence[Finished]) -> None:
-        """Take the colours that it needs beside others."""
-        self.colourings = colourings(self.placed.shown, self._photo, others)
-        if self._drawn is not None and self._drawn.colour == "error":
-            self._drawn = replace(self._drawn, colour="")
-
-    @property
-    def vertices(self) -> FloatArray:
-        """Those of its mesh, on the page, before they are moved and exaggerated."""
-        return from_opencv(self.mesh.vertices, "opengl")
-
-    def draw(self, look: Look) -> None:
-        """Send what differs from what was drawn last."""
-        old = self._drawn
-        if old is None or old.cut != look.cut:
-            self.mesh, self.stride = self.placed.mesh(look.cut)
-            old = None
-        if old is None or old.colour != look.colour:
-            paint = self.colourings.get(look.colour, self.colourings["clay"])
-            self.colouring = paint()
-            data = self.placed.glb(self.mesh, self.colouring.picture)
-            self._parts["surface"] = self._scene.add_glb(
-                f"{self.name}/surface", data, scale=look.scale, cast_shadow=False
-            )
-        if old is None or old.wireframe != look.wireframe:
-            self._toggle("wires", look.wireframe, self._add_wires)
-        if old is None or old.camera != look.camera:
-            self._toggle("camera", look.camera, self._add_camera)
-        for name in ("surface", "wires"):
-            if name in self._parts:
-                self._parts[name].scale = look.scale
-        self._drawn = look
-
-    def _toggle(self, name: str, wanted: bool, add: Any) -> None:
-        if name in self._parts:
-            self._parts.pop(name).remove()
-        if wanted:
-            self._parts[name] = add(f"{self.name}/{name}")
-
-    def _add_wires(self, name: str) -> Any:
-        return self._scene.add_mesh_simple(
-            name,
-            self.vertices,
-            self.mesh.faces,
-            color=INK,
-            wireframe=True,
-            opacity=0.3,  # the lines of a dense mesh would hide it
-            cast_shadow=False,
-        )
-
-    def _add_camera(self, name: str) -> Any:
-        lines = self.placed.outline
-        return self._scene.add_line_segments(
-            name, lines, INK, thickness=1.5, thickness_units="screen"
-        )
-
-    def hit(self, origin: FloatArray, direction: FloatArray, look: Look) -> FloatArray | None:
-        """First point on a ray of the page, in the actor's own axes without exaggeration."""
-        scale = np.array(look.scale)
-        local = (origin - self.frame.position) / scale
-        return first_hit(self.vertices, self.mesh.faces, local, direction / scale)
-
-    def remove(self) -> None:
-        """Take it off the stage."""
-        self.frame.remove()
 
 
 class Stage:
@@ -137,12 +35,14 @@ class Stage:
         self.actors: list[Actor] = []
         self._count = 0
         self._marks: list[tuple[Actor, FloatArray]] = []
+        self._welcomed: set[int] = set()
         self._right = np.cross((0.0, 1.0, 0.0), FROM) / np.hypot(FROM[0], FROM[2])
         scene = server.scene
         scene.set_up_direction("+y")
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
-        scene.add_light_ambient("/ambient", intensity=0.8)
+        # Not the same from all sides: what the lamp does not reach would look flat.
+        scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=GROUND, intensity=1.2)
         self.light = scene.add_transform_controls(
             "/light", scale=0.35, disable_rotations=True, position=LIGHT
         )
@@ -161,12 +61,24 @@ class Stage:
         first.look_at = (0.0, 0.0, 0.0)
         first.position = self._distance(ASPECT) * FROM
         for client in self._server.get_clients().values():
-            camera = client.camera
-            towards = camera.position - camera.look_at
-            towards /= max(np.linalg.norm(towards), 1e-9)
-            with client.atomic():
-                camera.look_at = np.zeros(3)
-                camera.position = self._distance(camera.aspect) * towards
+            self.step_back(client)
+
+    def follow(self, client: Any) -> None:
+        """Go with a visitor who has moved, or has just come: the first place suits one shape."""
+        first = self._server.initial_camera.position
+        if client.client_id not in self._welcomed and np.allclose(client.camera.position, first):
+            self._welcomed.add(client.client_id)
+            self.step_back(client)
+        self.turn(client.camera.wxyz)
+
+    def step_back(self, client: Any) -> None:
+        """Let a visitor stand where all results fit into the picture, looking as before."""
+        camera = client.camera
+        towards = camera.position - camera.look_at
+        towards /= max(np.linalg.norm(towards), 1e-9)
+        with client.atomic():
+            camera.position = self._distance(camera.aspect) * towards
+            camera.look_at = np.zeros(3)  # after it: who is moved looks in the same direction
 
     def _distance(self, aspect: float) -> float:
         """From where a picture with this width over its height shows all results."""
@@ -271,17 +183,3 @@ class Stage:
             for part in ("mark0", "mark1", "measure"):
                 self._server.scene.remove_by_name(f"{actor.name}/{part}")
         self._marks.clear()
-
-
-def described(actor: Actor) -> str:
-    """What is seen of a result, in words; says so where it is less than there is."""
-    mesh: Mesh = actor.mesh
-    height, width = actor.placed.shown.depth.shape
-    every = f"every {actor.stride} pixels" if actor.stride > 1 else "all pixels"
-    lines = [
-        f"**{actor.placed.shown.name}**: {width}x{height} pixels, {len(mesh.faces):,} faces drawn "
-        f"({every})",
-        actor.placed.shown.summary,
-        actor.colouring.label,
-    ]
-    return "  \n".join(line for line in lines if line)

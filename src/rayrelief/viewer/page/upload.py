@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from rayrelief.cameras.calibration import check_format
 from rayrelief.conventions import SOURCES, FloatArray
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
@@ -113,6 +114,8 @@ class Upload:
             role = role_of(place) if role == ANY else role
             if role == MASK:
                 read_mask(place)
+            elif role == CAMERA:
+                check_format(place)
         except RayreliefError:
             place.unlink()
             raise
@@ -192,7 +195,7 @@ class Upload:
             self._stage.forget_forming()
         self._finished()
         notes = "".join(f"\n- {note}" for note in (*scene.notes, *result.status.notes))
-        self._message.content = f"{result.status.cause}{notes}"
+        self._message.content = result.status.cause + self._without_folders(notes)
 
 
 def harmless(name: str) -> str:
