@@ -110,11 +110,13 @@ def test_parts_move_as_on_the_cpu(level, held):
 def test_a_hierarchy_is_built_anew_after_parts_were_moved(monkeypatch):
     equations, x = displaced_parts(LEVELS[-1])
     running = started(problem_of(equations, start=x))
-    law, replayed = Redescending(1.0), []
-    replay = running._queue.replay
-    monkeypatch.setattr(
-        running._queue, "replay", lambda key, *a: (replayed.append(key), replay(key, *a))
-    )
+    law, replayed, replay = Redescending(1.0), [], running._queue.replay
+
+    def watched(key, *rest):
+        replayed.append(key)
+        replay(key, *rest)
+
+    monkeypatch.setattr(running._queue, "replay", watched)
     running.linearise(law, running.start())
     moved, count = running.move_parts(running.start(), LEVELS[-1], KERNEL_CONSTANTS, SWEEPS)
     replayed.clear()
