@@ -14,7 +14,7 @@ from rayrelief.doctor.axes import find_axes
 from rayrelief.doctor.focal import find_focal_length
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
 from rayrelief.doctor.windows import windows_of
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.synthetic import GALLERY
 from rayrelief.synthetic.perturb import quantised, with_rotation_noise
 from rayrelief.synthetic.surroundings import wavy_room
@@ -154,6 +154,16 @@ def test_a_convention_that_is_told_does_not_hide_world_space(said):
     with pytest.raises(InputError, match=f"{said}.*world space.*--no-convention-check"):
         settle_axes(*told, image=True, name="map", check=True)
     assert settle_axes(*told, image=True, name="map", check=False) == ("RUB", ())
+
+
+def test_axes_that_a_small_map_fits_better_are_named():
+    scene = scene_of("still_life")
+    vectors = from_opencv(quantised(scene.normals, 8, truncate=True), "opengl")
+    seen = vectors, scene.mask, scene.camera
+    right = settle_axes(*seen, "opengl", image=True, name="map", check=True)
+    assert right == ("RUB", ())
+    with pytest.warns(IntegrationWarning, match="'opengl' better than 'directx'"):
+        settle_axes(*seen, "directx", image=True, name="map", check=True)
 
 
 def test_blender_is_told_in_which_frame_its_normals_are_read():

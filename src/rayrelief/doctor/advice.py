@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from rayrelief.cameras.base import Camera
@@ -17,8 +19,9 @@ from rayrelief.conventions import (
 from rayrelief.doctor.axes import Axes, Evidence, Reading, find_axes
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
 from rayrelief.doctor.windows import Projection, share_facing_away, windows_of
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, IntegrationWarning
 
+DOUBTED = 2.5  # standard deviations against what was told that are worth a warning
 SAID = 0.5  # standard deviations: a cue that says less is not mentioned
 NAMED = 3  # rivals that are named in a message
 MOST_AWAY = 0.25  # of the normals face away, in any axes: more is no noise
@@ -50,7 +53,7 @@ def settle_axes(
     ----------
     convention
         What was told, or "auto". InputError where the map speaks clearly against it, and where
-        "auto" finds no answer.
+        "auto" finds no answer; a warning where it speaks against it less clearly.
     image
         Whether the file is an image, see `axes_of`.
     name
@@ -73,18 +76,21 @@ def settle_axes(
     found = find_axes(vectors, mask, camera)
     if not found.readings:
         return told, (*notes, *_away_in_all(vectors, mask, camera, told, name))
-    if found.refutes(told):
+    if found.against(told) >= DOUBTED:
         # It may be the camera that is wrong: the axes are only if no camera suits them. A map that
         # fits one which sees behind itself fits no other kind.
         suits = _sees_behind(camera, mask) and found.readings[0].curl.mean < SUSPICIOUS
         free = found if suits else find_axes(vectors, mask)
-        if free.refutes(told):
-            better = free if free.decided else found
+        better = free if free.decided else found
+        if found.refutes(told) and free.refutes(told):
             if tilt := find_tilt(vectors, mask, better.readings[0], camera):
                 raise turned(tilt, name)
             raise refuted(better, told, convention, name)
-        doubt = "does this camera suit it? With it the normals fit other axes than those told"
-        return told, (*notes, f"{name}: {doubt}")
+        if found.refutes(told):
+            doubt = "does this camera suit it? With it the normals fit other axes than those told"
+            return told, (*notes, f"{name}: {doubt}")
+        if free.against(told) >= DOUBTED:
+            warnings.warn(doubted(better, convention, name), IntegrationWarning, stacklevel=3)
     (reading,) = (each for each in found.readings if each.axes == told)
     if tilt := find_tilt(vectors, mask, reading, camera):
         raise turned(tilt, name)
@@ -178,6 +184,15 @@ def refuted(found: Axes, told: str, convention: str, name: str) -> InputError:
         expected=f"{_listed(tuple(fitting))} ({'; '.join(reasons(found))})",
         remedy=f"Pass convention={convention_name(best.axes)!r} (--convention "
         f"{convention_name(best.axes)}), or {GO_ON}",
+    )
+
+
+def doubted(found: Axes, convention: str, name: str) -> str:
+    """Warning for a map that fits other axes better than those it was read in."""
+    best = convention_name(found.readings[0].axes)
+    return (
+        f"the normals of {name} fit the convention {best!r} better than {convention!r} "
+        f"({'; '.join(reasons(found))}): check it, or ask 'rayrelief doctor'"
     )
 
 

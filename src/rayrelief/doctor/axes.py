@@ -170,12 +170,16 @@ class Axes:
         margin = min(self.margins.values(), default=DECIDED)
         return 1.0 / (1.0 + math.exp(-margin / 2.5))
 
+    def against(self, axes: str) -> float:
+        """Evidence against these axes, in standard deviations; 0 for the most credible ones."""
+        if not self.readings or axes == self.readings[0].axes:
+            return 0.0
+        # Axes that were not looked at make most of the normals face away.
+        return self.margins.get(axes, math.inf)
+
     def refutes(self, axes: str) -> bool:
         """Whether the map speaks clearly against these axes."""
-        if not self.readings or axes == self.readings[0].axes:
-            return False
-        # Axes that were not looked at make most of the normals face away.
-        return self.margins.get(axes, math.inf) >= DECIDED
+        return self.against(axes) >= DECIDED
 
 
 @FOREIGN
