@@ -77,10 +77,7 @@ def settle_axes(
     if not found.readings:
         return told, (*notes, *_away_in_all(vectors, mask, camera, told, name))
     if found.against(told) >= DOUBTED:
-        # It may be the camera that is wrong: the axes are only if no camera suits them. A map that
-        # fits one which sees behind itself fits no other kind.
-        suits = _sees_behind(camera, mask) and found.readings[0].curl.mean < SUSPICIOUS
-        free = found if suits else find_axes(vectors, mask)
+        free = _with_any_camera(found, vectors, mask, camera)
         better = free if free.decided else found
         if found.refutes(told) and free.refutes(told):
             if tilt := find_tilt(vectors, mask, better.readings[0], camera):
@@ -113,8 +110,32 @@ def _away_in_all(
     return (f"{found}, more than those of a surface in any axes",) if windows else ()
 
 
-def _sees_behind(camera: Camera, mask: BoolArray) -> bool:
-    return bool(np.any(camera.unit_rays(*mask.shape)[..., 2] <= 0))
+def _with_any_camera(found: Axes, vectors: FloatArray, mask: BoolArray, camera: Camera) -> Axes:
+    """What a map says about its axes without the camera through which something was found.
+
+    It may be the camera that is wrong: the axes are only if no camera suits them. A map that fits
+    one which sees behind itself fits no other kind.
+    """
+    behind = bool(np.any(camera.unit_rays(*mask.shape)[..., 2] <= 0))
+    suits = behind and found.readings[0].curl.mean < SUSPICIOUS
+    return found if suits else find_axes(vectors, mask)
+
+
+def misread(normals: FloatArray, mask: BoolArray, camera: Camera) -> tuple[str, ...]:
+    """Say that normals (H, W, 3) are clearly not in the OpenCV camera frame, if they are not."""
+    frame = CONVENTIONS["opencv"]
+    found = find_axes(normals, mask, camera)
+    if not found.refutes(frame):
+        return ()
+    free = _with_any_camera(found, normals, mask, camera)
+    if not free.refutes(frame):
+        return ()
+    axes = (free if free.decided else found).readings[0].axes
+    return (
+        f"the normals do not fit the OpenCV camera frame, but the axes {axes!r} "
+        f"({axes_in_words(axes)}): convert them with to_opencv(normals, {axes!r}) or, if they were "
+        "converted, from another convention than before",
+    )
 
 
 def verdict(found: Axes) -> str:
