@@ -13,9 +13,9 @@ import numpy.typing as npt
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 
-ROUNDING = 0.01
-RINGING = 0.1  # by which values leave their range where an image was resized
-"""How far resampling may push a float file out of its range without changing what it means."""
+# By how much floats leave their range without a change of what they mean: where they were rounded,
+# and where an image was resized.
+ROUNDING, RINGING = 0.01, 0.1
 UNIT = 0.06  # how far the length of a stored normal may be from 1
 SHORTEST, LONGEST = 0.5, 1.35  # of vectors from colours: black and white have 1.73, grey has 0
 SAMPLE = 200_000  # pixels that lengths are looked at
