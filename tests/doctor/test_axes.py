@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from rayrelief.cameras import Equirectangular, Orthographic
 from rayrelief.conventions import ALL_AXES, from_opencv
-from rayrelief.doctor.advice import settle_axes
+from rayrelief.doctor.advice import reasons, settle_axes
 from rayrelief.doctor.axes import find_axes
 from rayrelief.doctor.focal import find_focal_length
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
@@ -188,6 +188,7 @@ def test_a_panorama_is_read_with_its_own_rays():
     for axes in ("RDF", "LUB"):
         found = find_axes(from_opencv(scene.normals, axes), scene.mask, camera)
         assert found.candidates == (axes,)
+        assert "no other axes" in reasons(found)[0]
 
 
 def test_a_large_map_is_looked_at_in_parts():

@@ -155,6 +155,8 @@ def reasons(found: Axes) -> tuple[str, ...]:
     if not found.readings:
         return ("no order and no signs of their components make them face the camera",)
     best, *others = found.readings
+    if not others:
+        return ("facing: in no other axes do the normals face the camera",)
     evidence = [Evidence.between(best, other) for other in others]
     said = []
     if any(each.facing > SAID for each in evidence):

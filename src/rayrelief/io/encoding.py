@@ -86,8 +86,8 @@ def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
     # A flat wall (0, 0, 1) also lies within [0, 1]: the length tells vectors from colours.
     if values.shape[-1] == 3:
         sample = _sample(vectors)
-        sample = sample[sample.any(axis=-1)]
-        if length_error(sample) <= length_error(2.0 * sample - 1.0):
+        sample = sample[np.ptp(sample, axis=-1) > 0]  # a grey background tells nothing
+        if sample.size and length_error(sample) <= length_error(2.0 * sample - 1.0):
             return Decoded(vectors, "floats, as stored", 0.0, coded=False)
     vectors *= 2.0
     vectors -= 1.0
