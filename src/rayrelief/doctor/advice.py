@@ -18,13 +18,14 @@ from rayrelief.conventions import (
 )
 from rayrelief.doctor.axes import Axes, Evidence, Reading, find_axes
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
-from rayrelief.doctor.windows import Projection, share_facing_away, windows_of
+from rayrelief.doctor.windows import LARGEST, Projection, share_facing_away, windows_of
 from rayrelief.errors import InputError, IntegrationWarning
 
 DOUBTED = 2.5  # standard deviations against what was told that are worth a warning
 SAID = 0.5  # standard deviations: a cue that says less is not mentioned
 NAMED = 3  # rivals that are named in a message
 MOST_AWAY = 0.25  # of the normals face away, in any axes: more is no noise
+FEW = 1 << 16  # pixels that are looked at where a run has taken its time and memory already
 WORLD = "blender"
 WORLD_NOTE = (
     "Blender's Normal pass is in world space; read as if it had been turned into the frame of the "
@@ -110,7 +111,9 @@ def _away_in_all(
     return (f"{found}, more than those of a surface in any axes",) if windows else ()
 
 
-def _with_any_camera(found: Axes, vectors: FloatArray, mask: BoolArray, camera: Camera) -> Axes:
+def _with_any_camera(
+    found: Axes, vectors: FloatArray, mask: BoolArray, camera: Camera, largest: int = LARGEST
+) -> Axes:
     """What a map says about its axes without the camera through which something was found.
 
     It may be the camera that is wrong: the axes are only if no camera suits them. A map that fits
@@ -118,16 +121,16 @@ def _with_any_camera(found: Axes, vectors: FloatArray, mask: BoolArray, camera: 
     """
     behind = bool(np.any(camera.unit_rays(*mask.shape)[..., 2] <= 0))
     suits = behind and found.readings[0].curl.mean < SUSPICIOUS
-    return found if suits else find_axes(vectors, mask)
+    return found if suits else find_axes(vectors, mask, largest=largest)
 
 
 def misread(normals: FloatArray, mask: BoolArray, camera: Camera) -> tuple[str, ...]:
     """Say that normals (H, W, 3) are clearly not in the OpenCV camera frame, if they are not."""
     frame = CONVENTIONS["opencv"]
-    found = find_axes(normals, mask, camera)
+    found = find_axes(normals, mask, camera, FEW)
     if not found.refutes(frame):
         return ()
-    free = _with_any_camera(found, normals, mask, camera)
+    free = _with_any_camera(found, normals, mask, camera, FEW)
     if not free.refutes(frame):
         return ()
     axes = (free if free.decided else found).readings[0].axes

@@ -17,6 +17,7 @@ from rayrelief.conventions import ALL_AXES, CONVENTIONS, BoolArray, FloatArray
 from rayrelief.doctor.cues import Curl, Outline, between, contours, curl, limited, smooth_cells
 from rayrelief.doctor.windows import (
     FOREIGN,
+    LARGEST,
     Projection,
     Slopes,
     Window,
@@ -183,7 +184,9 @@ class Axes:
 
 
 @FOREIGN
-def find_axes(vectors: FloatArray, mask: BoolArray, camera: Camera | None = None) -> Axes:
+def find_axes(
+    vectors: FloatArray, mask: BoolArray, camera: Camera | None = None, largest: int = LARGEST
+) -> Axes:
     """Find the axes of a normal map (H, W, 3) in the frame of its file.
 
     Parameters
@@ -194,8 +197,10 @@ def find_axes(vectors: FloatArray, mask: BoolArray, camera: Camera | None = None
         (H, W), True inside.
     camera
         If it is known; else centred pinholes and parallel rays are tried.
+    largest
+        Pixels looked at: of larger maps, parts that are spread over them.
     """
-    windows = windows_of(vectors, mask)
+    windows = windows_of(vectors, mask, largest)
     if camera is None:
         tries = [[Projection.pinhole(w, window) for window in windows] for w in SCAN]
     else:
