@@ -85,3 +85,15 @@ def test_masked_normals_are_missing_and_the_input_is_left_alone():
     result = rayrelief.integrate(masked, scene.camera)
     assert np.array_equal(~result.mask, hidden[..., 0])
     assert np.array_equal(masked.data, scene.normals)
+
+
+@pytest.mark.parametrize(("flip", "axes"), [((1, -1, 1), "RUF"), ((-1, 1, 1), "LDF")])
+def test_a_flipped_axis_of_an_array_is_named(flip, axes):
+    parallel = rayrelief.cameras.Orthographic(0.048, cx=39.5, cy=29.5)
+    scene, method = GALLERY["tori"](60, 80, parallel), rayrelief.Smooth()
+    right = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
+    assert not any("camera frame" in note for note in right.status.notes)
+    with pytest.warns(rayrelief.IntegrationWarning, match=f"to_opencv.normals, '{axes}'"):
+        rayrelief.integrate(scene.normals * flip, scene.camera, mask=scene.mask, method=method)
+    told = status(scene.normals * flip, scene.camera, scene.mask, method)
+    assert any(axes in note for note in told.notes)

@@ -14,6 +14,7 @@ from rayrelief import preprocess
 from rayrelief.conventions import CONVENTIONS, from_opencv
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
+from rayrelief.synthetic.gallery import tori
 from reference.random_maps import facing_normals, random_mask, random_rays
 
 SEED = st.integers(0, 2**32 - 1)
@@ -275,6 +276,14 @@ def test_the_error_names_the_convention_that_would_fit(convention):
     assert repr(convention) in str(caught.value)
     assert "to_opencv(normals, " in str(caught.value)
     assert "facing_away" in str(caught.value)
+
+
+@pytest.mark.parametrize("convention", ["opengl", "dsine", "directx"])
+def test_of_conventions_that_face_the_camera_the_curl_tells_the_right_one(convention):
+    scene = tori(60, 80)
+    foreign, rays = from_opencv(scene.normals, convention), scene.camera.rays(60, 80)
+    with pytest.raises(InputError, match=f"fit the axes of '{convention}': convert"):
+        prepare_normals(foreign, scene.mask, rays, Preprocessing(), scene.camera)
 
 
 def test_world_normals_fit_no_convention():

@@ -56,6 +56,11 @@ def test_a_tilt_does_not_end_up_in_the_seam(method):
     assert "6.4 degrees" in note  # atan of the length of (0.1, 0.05)
 
 
+def test_no_tilt_is_told_where_there_is_none():
+    result = integrate(texture(24, 32)[1], Orthographic(), periodic=BOTH, method=Smooth())
+    assert not any("tilt" in note for note in result.status.notes)
+
+
 def test_a_texture_looks_the_same_wherever_it_is_cut():
     _, normals = texture(24, 32)
     shift = (7, 11)

@@ -69,9 +69,9 @@ def fix_constants(
     """
     straight = any(0 in step for step in graph.steps)
     labels, aligned = (graph.component_of_node, x) if straight else _aligned_colours(graph, x)
-    fixed = aligned - _medians(aligned, labels)[labels]
+    fixed = aligned - label_medians(aligned, labels)[labels]
     if start is not None:
-        fixed += _medians(start, labels)[labels]
+        fixed += label_medians(start, labels)[labels]
     sizes = np.bincount(labels)
     held = np.zeros(len(sizes), dtype=np.bool_)
     if anchored is not None and anchored.any():
@@ -85,7 +85,7 @@ def fix_constants(
     return fixed, Components(graph.scatter(labels, fill=-1), tuple(sizes.tolist()), free)
 
 
-def _medians(values: FloatArray, labels: Labels) -> FloatArray:
+def label_medians(values: FloatArray, labels: Labels) -> FloatArray:
     """Median of the values (N,) that have each label."""
     is_sorted = bool(np.all(labels[:-1] <= labels[1:]))
     order = slice(None) if is_sorted else np.argsort(labels, kind="stable")

@@ -20,7 +20,7 @@ from rayrelief.fusion.solving import solve_with_prior, stages_of
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
 from rayrelief.methods.devices import DeviceName, backend_for
-from rayrelief.plausibility import doubts
+from rayrelief.plausibility import doubts, other_axes
 from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
 from rayrelief.result import Integration
@@ -168,15 +168,17 @@ def integrate(
     finite = np.isfinite(values).all() and (values.all() or not camera.central)
     outcome = solution.outcome if finite else Outcome.NOT_FINITE
     against: tuple[str, ...] = ()
+    misread: tuple[str, ...] = ()
     if outcome.ok and outcome is not Outcome.STOPPED:
         against = doubts(problem, x)
         outcome = Outcome.IMPLAUSIBLE if against else outcome
+        misread = () if against else other_axes(problem, x)
     result = Integration(
         depth=_read_only(depth),
         depth_kind=problem.depth_kind,
         camera=camera,
         method=method,
-        status=Status(outcome, (*against, *_notes(problem, components, solution, fit))),
+        status=Status(outcome, (*against, *misread, *_notes(problem, components, solution, fit))),
         history=solution.history,
         components=components,
         preprocessing=problem.preprocessing,
@@ -185,6 +187,8 @@ def integrate(
         _solution=solution,
     )
     _report_failure(result.status, on_failure)
+    if misread and result.status.ok and on_failure != "return":
+        warnings.warn(misread[0], IntegrationWarning, stacklevel=2)
     return result
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.conventions import FloatArray
+from rayrelief.doctor.advice import misread
 from rayrelief.problem import Problem
 
 # Scenes of the gallery span at most a factor of 8 within a component, with a median angle of at
@@ -13,6 +14,7 @@ from rayrelief.problem import Problem
 LARGEST_FACTOR = 1e6  # between the depths of a component
 LARGEST_SLOPE = 1e4  # of a component as a whole, for parallel rays
 LARGEST_ANGLE = 35.0  # degrees, median
+SUSPICIOUS_ANGLE = 2.0  # degrees, median: with one axis flipped, real objects have 3 and more
 SAMPLES = 4000  # pixels whose normals are compared
 FEWEST = 50
 
@@ -41,15 +43,25 @@ def _range_doubts(problem: Problem, x: FloatArray) -> tuple[str, ...]:
 
 
 def _angle_doubts(problem: Problem, x: FloatArray) -> tuple[str, ...]:
-    """Compare the normal at a pixel, its right and its lower neighbour with that of the input."""
+    middle = _median_angle(problem, x)
+    if middle <= LARGEST_ANGLE:
+        return ()
+    return (f"half of its normals are more than {middle:.0f} degrees away from those of the input",)
+
+
+def _median_angle(problem: Problem, x: FloatArray) -> float:
+    """Degrees between the normals of the surface and of the input; 0 where too few can be compared.
+
+    Each is that of a pixel, its right and its lower neighbour.
+    """
     graph = problem.graph
     if not {(1, 0), (0, 1)} <= set(graph.steps):
-        return ()
+        return 0.0
     right, below = (graph.neighbours[graph.steps.index(step)] for step in ((1, 0), (0, 1)))
     nodes = np.arange(0, graph.size, -(-graph.size // SAMPLES))
     nodes = nodes[(right[nodes] != nodes) & (below[nodes] != nodes)]
     if len(nodes) < FEWEST:
-        return ()
+        return 0.0
     with np.errstate(all="ignore"):  # absurd depths are what is looked for
         here, aside, down = (
             _points(problem, x, each) for each in (nodes, right[nodes], below[nodes])
@@ -59,10 +71,16 @@ def _angle_doubts(problem: Problem, x: FloatArray) -> tuple[str, ...]:
         across = np.linalg.norm(np.cross(normals, given), axis=1)
         angle = np.degrees(np.arctan2(across, np.einsum("ij,ij->i", normals, given)))
     finite = angle[np.isfinite(angle)]
-    middle = float(np.median(finite)) if finite.size else 180.0
-    if middle <= LARGEST_ANGLE:
+    return float(np.median(finite)) if finite.size else 180.0
+
+
+def other_axes(problem: Problem, x: FloatArray) -> tuple[str, ...]:
+    """Say that the normals fit other axes, where they are not those of the surface."""
+    if _median_angle(problem, x) < SUSPICIOUS_ANGLE:
         return ()
-    return (f"half of its normals are more than {middle:.0f} degrees away from those of the input",)
+    graph = problem.graph
+    inside = graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False)
+    return misread(problem.normals, inside, problem.view.camera)
 
 
 def _points(problem: Problem, x: FloatArray, nodes: FloatArray) -> FloatArray:

@@ -10,8 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.cameras.base import Camera
 from rayrelief.checks import Rule, check_settings, is_count, is_positive_or_none, one_of
 from rayrelief.conventions import CONVENTIONS, BoolArray, FloatArray, to_opencv
+from rayrelief.doctor.axes import find_axes
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.neighbourhood import PixelArray, average_neighbours
 
@@ -93,11 +95,15 @@ class PreprocessReport:
 
 
 def prepare_normals(
-    normals: npt.NDArray[Any], mask: BoolArray, rays: FloatArray, options: Preprocessing
+    normals: npt.NDArray[Any],
+    mask: BoolArray,
+    rays: FloatArray,
+    options: Preprocessing,
+    camera: Camera | None = None,
 ) -> tuple[FloatArray, BoolArray, PreprocessReport]:
     """Unit normals (H, W, 3), NaN outside, the mask that is left, and a report; camera frame.
 
-    The inputs are not modified.
+    The inputs are not modified. Whose rays they are matters only for advice on wrong axes.
     """
     unit: FloatArray = np.full((*mask.shape, 3), np.nan)
     inside, away = np.zeros(mask.shape, np.bool_), np.zeros(mask.shape, np.bool_)
@@ -121,7 +127,7 @@ def prepare_normals(
             expected="a finite, non-zero normal and a ray at some pixel of the mask",
             remedy="Check that the mask matches the map, and that the map holds normals",
         )
-    _judge_facing_away(unit, rays, inside, away, options)
+    _judge_facing_away(unit, rays, inside, away, options, camera)
 
     averaged = outliers = dropped = 0
     if options.facing_away == "drop":
@@ -192,14 +198,19 @@ def _unit_vectors(vectors: npt.NDArray[Any]) -> tuple[BoolArray, FloatArray]:
 
 
 def _judge_facing_away(
-    unit: FloatArray, rays: FloatArray, inside: BoolArray, away: BoolArray, options: Preprocessing
+    unit: FloatArray,
+    rays: FloatArray,
+    inside: BoolArray,
+    away: BoolArray,
+    options: Preprocessing,
+    camera: Camera | None,
 ) -> None:
     fraction = away.sum() / inside.sum()
     if fraction <= WARN_FRACTION:
         return
     found = f"{100 * fraction:.0f} % of the normals face away from the camera"
     if fraction > ERROR_FRACTION and options.facing_away is None:
-        fitting = _conventions_that_fit(unit[inside], rays[inside])
+        fitting = _conventions_that_fit(unit, rays, inside, camera)
         likely = (
             f"As they are, they fit the axes of {' or '.join(map(repr, fitting))}: convert them "
             f"with to_opencv(normals, {fitting[0]!r}) or, if they were converted, from another "
@@ -222,16 +233,20 @@ def _judge_facing_away(
         )
 
 
-def _conventions_that_fit(normals: FloatArray, rays: FloatArray) -> list[str]:
-    """Conventions in which hardly any of these normals (N, 3) would face away, best first."""
-    fractions = {
-        name: float(np.mean(np.einsum("ij,ij->i", to_opencv(normals, name), rays) >= 0))
-        for name in CONVENTIONS
+def _conventions_that_fit(
+    normals: FloatArray, rays: FloatArray, inside: BoolArray, camera: Camera | None
+) -> list[str]:
+    """Conventions in which hardly any of these normals would face away, the most credible first."""
+    found = find_axes(normals, inside, camera)
+    some, seen = normals[inside], rays[inside]
+    facing = {
+        name: found.against(axes)
+        for name, axes in CONVENTIONS.items()
         if name != "opencv"
+        and np.mean(np.einsum("ij,ij->i", to_opencv(some, name), seen) >= 0) <= WARN_FRACTION
     }
-    return sorted(
-        (n for n, f in fractions.items() if f <= WARN_FRACTION), key=fractions.__getitem__
-    )
+    credible = [name for name in facing if not found.refutes(CONVENTIONS[name])]
+    return sorted(credible or facing, key=facing.__getitem__)
 
 
 def _is_outlier(incidence: FloatArray, inside: BoolArray, options: Preprocessing) -> BoolArray:

@@ -93,7 +93,7 @@ class Integration:
         LENGTHS.check("the factor", factor)
         if not self.camera.central:
             raise InputError(
-                f"a surface seen by a {type(self.camera).__name__} camera, scaled by {factor:g}",
+                f"a surface seen by parallel rays, scaled by {factor:g}",
                 expected="a central camera",
                 remedy="Give the pixel_size of an orthographic camera instead",
             )

@@ -50,7 +50,7 @@ def check_scalable(camera: Camera) -> None:
     """Raise InputError unless what this camera sees has a scale that is arbitrary."""
     if not camera.central:
         raise InputError(
-            f"a known length for the scale of a surface seen by a {type(camera).__name__} camera",
+            "a known length for the scale of a surface seen by parallel rays",
             expected="a central camera: parallel rays leave no scale open",
             remedy="Give the pixel_size of an orthographic camera instead",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks import conventions
+from benchmarks.robustness import METHODS
 from rayrelief.synthetic import GALLERY
 
 SCENE = GALLERY["tori"](96, 128)
@@ -24,4 +25,6 @@ def test_every_wrong_convention_is_refused():
 
 def test_bits_are_compared():
     table: Any = conventions.encoded([SCENE])
-    assert table.rows[0][3] == table.rows[0][2] / table.rows[0][1]
+    assert [row[:2] for row in table.rows] == [(SCENE.name, label) for label in METHODS]
+    assert all(row[4] == row[3] / row[2] for row in table.rows)
+    assert [check.found for check in table.checks] == [row[4] for row in table.rows]

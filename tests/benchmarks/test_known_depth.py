@@ -23,8 +23,8 @@ def test_twenty_depths_place_the_parts_of_goblet(data_root, method, wrong, limit
 
 @pytest.mark.data
 def test_a_coarse_depth_does_no_harm_to_bear(data_root):
-    scene, method = read_map("bear"), METHODS["RayPlane"]
-    coarse = known_depth.coarse_depth(scene, seed=0)
+    scene, method = read_map("bear"), METHODS["Ordered"]
+    coarse = known_depth.coarse_depth(scene, seed=4)  # whose noise used to bend the surface most
     assert 1.9 < np.nanstd(coarse - truth(scene)) < 3
     assert known_depth.errors(scene, method, coarse)[1] < made(scene, method)
 

@@ -9,12 +9,12 @@ from scipy.spatial.transform import Rotation
 
 from rayrelief.cameras import Equirectangular, Orthographic
 from rayrelief.conventions import ALL_AXES, from_opencv
-from rayrelief.doctor.advice import settle_axes
+from rayrelief.doctor.advice import reasons, settle_axes
 from rayrelief.doctor.axes import find_axes
 from rayrelief.doctor.focal import find_focal_length
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
 from rayrelief.doctor.windows import windows_of
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.synthetic import GALLERY
 from rayrelief.synthetic.perturb import quantised, with_rotation_noise
 from rayrelief.synthetic.surroundings import wavy_room
@@ -156,6 +156,16 @@ def test_a_convention_that_is_told_does_not_hide_world_space(said):
     assert settle_axes(*told, image=True, name="map", check=False) == ("RUB", ())
 
 
+def test_axes_that_a_small_map_fits_better_are_named():
+    scene = scene_of("still_life")
+    vectors = from_opencv(quantised(scene.normals, 8, truncate=True), "opengl")
+    seen = vectors, scene.mask, scene.camera
+    right = settle_axes(*seen, "opengl", image=True, name="map", check=True)
+    assert right == ("RUB", ())
+    with pytest.warns(IntegrationWarning, match="'opengl' better than 'directx'"):
+        settle_axes(*seen, "directx", image=True, name="map", check=True)
+
+
 def test_blender_is_told_in_which_frame_its_normals_are_read():
     scene = scene_of("tori")
     told = from_opencv(scene.normals, "opengl"), scene.mask, scene.camera, "Blender"
@@ -178,6 +188,7 @@ def test_a_panorama_is_read_with_its_own_rays():
     for axes in ("RDF", "LUB"):
         found = find_axes(from_opencv(scene.normals, axes), scene.mask, camera)
         assert found.candidates == (axes,)
+        assert "no other axes" in reasons(found)[0]
 
 
 def test_a_large_map_is_looked_at_in_parts():

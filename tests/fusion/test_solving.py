@@ -12,7 +12,7 @@ import rayrelief
 from rayrelief import BiNI, DepthPrior, Ordered, RayPlane, Smooth, integrate
 from rayrelief.cameras import Equirectangular, Orthographic, Pinhole
 from rayrelief.errors import InputError
-from rayrelief.fusion.shift import pixels_per_unit
+from rayrelief.fusion.shift import fitted_shift, pixels_per_unit
 from rayrelief.fusion.solving import _extent, known_values
 from rayrelief.graph import pixel_graph
 from rayrelief.methods import Support
@@ -291,3 +291,16 @@ def test_a_backend_and_a_device_are_refused():
     scene = plane(20, 24)
     with pytest.raises(InputError, match="backend"):
         integrate(scene.normals, scene.camera, device="cuda", backend=rayrelief.backends.CPU())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_noisy_depth_of_all_pixels_moves_a_part_without_bending_it(seed):
+    scene = sphere(64, 80)
+    problem = assemble(scene.normals, scene.camera, mask=scene.mask)
+    solution = Smooth().solve(problem, rayrelief.backends.CPU())
+    blocks = np.random.default_rng(seed).normal(0.1, 0.02, size=(8, 10))
+    asked = problem.graph.gather(np.kron(blocks, np.ones((8, 8))))
+    nodes = np.arange(problem.graph.size)
+    shift = fitted_shift(problem, solution, nodes, solution.x + asked)
+    assert np.ptp(shift) == 0.0
+    assert abs(shift[0] - 0.1) < 0.02

@@ -75,6 +75,16 @@ def test_floats_encoded_in_the_unit_interval_are_decoded(tmp_path, suffix):
     assert "2 * value - 1" in note
 
 
+@pytest.mark.parametrize("background", [0.0, 0.5, 1.0])
+def test_a_grey_background_does_not_tell_how_floats_are_encoded(tmp_path, background):
+    colours = np.full((24, 48, 3), background)
+    colours[4:16, 8:24] = (dome() + 1) / 2
+    np.save(tmp_path / "n.npy", colours)
+    file = read_normals(tmp_path / "n.npy")
+    np.testing.assert_allclose(file.normals[4:16, 8:24], dome(), atol=1e-12)
+    assert file.outside.sum() == 24 * 48 - 12 * 16
+
+
 @given(
     axis=st.sampled_from([(0, 0, 1), (0, 0.6, 0.8), (1, 0, 0)]),
     encoded=st.booleans(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from rayrelief.cameras.base import Camera
@@ -16,12 +18,14 @@ from rayrelief.conventions import (
 )
 from rayrelief.doctor.axes import Axes, Evidence, Reading, find_axes
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
-from rayrelief.doctor.windows import Projection, share_facing_away, windows_of
-from rayrelief.errors import InputError
+from rayrelief.doctor.windows import LARGEST, Projection, share_facing_away, windows_of
+from rayrelief.errors import InputError, IntegrationWarning
 
+DOUBTED = 2.5  # standard deviations against what was told that are worth a warning
 SAID = 0.5  # standard deviations: a cue that says less is not mentioned
 NAMED = 3  # rivals that are named in a message
 MOST_AWAY = 0.25  # of the normals face away, in any axes: more is no noise
+FEW = 1 << 16  # pixels that are looked at where a run has taken its time and memory already
 WORLD = "blender"
 WORLD_NOTE = (
     "Blender's Normal pass is in world space; read as if it had been turned into the frame of the "
@@ -50,7 +54,7 @@ def settle_axes(
     ----------
     convention
         What was told, or "auto". InputError where the map speaks clearly against it, and where
-        "auto" finds no answer.
+        "auto" finds no answer; a warning where it speaks against it less clearly.
     image
         Whether the file is an image, see `axes_of`.
     name
@@ -73,18 +77,18 @@ def settle_axes(
     found = find_axes(vectors, mask, camera)
     if not found.readings:
         return told, (*notes, *_away_in_all(vectors, mask, camera, told, name))
-    if found.refutes(told):
-        # It may be the camera that is wrong: the axes are only if no camera suits them. A map that
-        # fits one which sees behind itself fits no other kind.
-        suits = _sees_behind(camera, mask) and found.readings[0].curl.mean < SUSPICIOUS
-        free = found if suits else find_axes(vectors, mask)
-        if free.refutes(told):
-            better = free if free.decided else found
+    if found.against(told) >= DOUBTED:
+        free = _with_any_camera(found, vectors, mask, camera)
+        better = free if free.decided else found
+        if found.refutes(told) and free.refutes(told):
             if tilt := find_tilt(vectors, mask, better.readings[0], camera):
                 raise turned(tilt, name)
             raise refuted(better, told, convention, name)
-        doubt = "does this camera suit it? With it the normals fit other axes than those told"
-        return told, (*notes, f"{name}: {doubt}")
+        if found.refutes(told):
+            doubt = "does this camera suit it? With it the normals fit other axes than those told"
+            return told, (*notes, f"{name}: {doubt}")
+        if free.against(told) >= DOUBTED:
+            warnings.warn(doubted(better, convention, name), IntegrationWarning, stacklevel=3)
     (reading,) = (each for each in found.readings if each.axes == told)
     if tilt := find_tilt(vectors, mask, reading, camera):
         raise turned(tilt, name)
@@ -107,8 +111,34 @@ def _away_in_all(
     return (f"{found}, more than those of a surface in any axes",) if windows else ()
 
 
-def _sees_behind(camera: Camera, mask: BoolArray) -> bool:
-    return bool(np.any(camera.unit_rays(*mask.shape)[..., 2] <= 0))
+def _with_any_camera(
+    found: Axes, vectors: FloatArray, mask: BoolArray, camera: Camera, largest: int = LARGEST
+) -> Axes:
+    """What a map says about its axes without the camera through which something was found.
+
+    It may be the camera that is wrong: the axes are only if no camera suits them. A map that fits
+    one which sees behind itself fits no other kind.
+    """
+    behind = bool(np.any(camera.unit_rays(*mask.shape)[..., 2] <= 0))
+    suits = behind and found.readings[0].curl.mean < SUSPICIOUS
+    return found if suits else find_axes(vectors, mask, largest=largest)
+
+
+def misread(normals: FloatArray, mask: BoolArray, camera: Camera) -> tuple[str, ...]:
+    """Say that normals (H, W, 3) are clearly not in the OpenCV camera frame, if they are not."""
+    frame = CONVENTIONS["opencv"]
+    found = find_axes(normals, mask, camera, FEW)
+    if not found.refutes(frame):
+        return ()
+    free = _with_any_camera(found, normals, mask, camera, FEW)
+    if not free.refutes(frame):
+        return ()
+    axes = (free if free.decided else found).readings[0].axes
+    return (
+        f"the normals do not fit the OpenCV camera frame, but the axes {axes!r} "
+        f"({axes_in_words(axes)}): convert them with to_opencv(normals, {axes!r}) or, if they were "
+        "converted, from another convention than before",
+    )
 
 
 def verdict(found: Axes) -> str:
@@ -128,6 +158,8 @@ def reasons(found: Axes) -> tuple[str, ...]:
     if not found.readings:
         return ("no order and no signs of their components make them face the camera",)
     best, *others = found.readings
+    if not others:
+        return ("facing: in no other axes do the normals face the camera",)
     evidence = [Evidence.between(best, other) for other in others]
     said = []
     if any(each.facing > SAID for each in evidence):
@@ -178,6 +210,15 @@ def refuted(found: Axes, told: str, convention: str, name: str) -> InputError:
         expected=f"{_listed(tuple(fitting))} ({'; '.join(reasons(found))})",
         remedy=f"Pass convention={convention_name(best.axes)!r} (--convention "
         f"{convention_name(best.axes)}), or {GO_ON}",
+    )
+
+
+def doubted(found: Axes, convention: str, name: str) -> str:
+    """Warning for a map that fits other axes better than those it was read in."""
+    best = convention_name(found.readings[0].axes)
+    return (
+        f"the normals of {name} fit the convention {best!r} better than {convention!r} "
+        f"({'; '.join(reasons(found))}): check it, or ask 'rayrelief doctor'"
     )
 
 

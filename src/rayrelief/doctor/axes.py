@@ -17,6 +17,7 @@ from rayrelief.conventions import ALL_AXES, CONVENTIONS, BoolArray, FloatArray
 from rayrelief.doctor.cues import Curl, Outline, between, contours, curl, limited, smooth_cells
 from rayrelief.doctor.windows import (
     FOREIGN,
+    LARGEST,
     Projection,
     Slopes,
     Window,
@@ -170,16 +171,22 @@ class Axes:
         margin = min(self.margins.values(), default=DECIDED)
         return 1.0 / (1.0 + math.exp(-margin / 2.5))
 
+    def against(self, axes: str) -> float:
+        """Evidence against these axes, in standard deviations; 0 for the most credible ones."""
+        if not self.readings or axes == self.readings[0].axes:
+            return 0.0
+        # Axes that were not looked at make most of the normals face away.
+        return self.margins.get(axes, math.inf)
+
     def refutes(self, axes: str) -> bool:
         """Whether the map speaks clearly against these axes."""
-        if not self.readings or axes == self.readings[0].axes:
-            return False
-        # Axes that were not looked at make most of the normals face away.
-        return self.margins.get(axes, math.inf) >= DECIDED
+        return self.against(axes) >= DECIDED
 
 
 @FOREIGN
-def find_axes(vectors: FloatArray, mask: BoolArray, camera: Camera | None = None) -> Axes:
+def find_axes(
+    vectors: FloatArray, mask: BoolArray, camera: Camera | None = None, largest: int = LARGEST
+) -> Axes:
     """Find the axes of a normal map (H, W, 3) in the frame of its file.
 
     Parameters
@@ -190,8 +197,10 @@ def find_axes(vectors: FloatArray, mask: BoolArray, camera: Camera | None = None
         (H, W), True inside.
     camera
         If it is known; else centred pinholes and parallel rays are tried.
+    largest
+        Pixels looked at: of larger maps, parts that are spread over them.
     """
-    windows = windows_of(vectors, mask)
+    windows = windows_of(vectors, mask, largest)
     if camera is None:
         tries = [[Projection.pinhole(w, window) for window in windows] for w in SCAN]
     else:

@@ -10,6 +10,8 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 
+WORTH_TELLING = 1e-3  # degrees
+
 
 def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ...]]:
     """Equations of a texture that repeats without the tilt along its turns, and a note about it.
@@ -32,4 +34,5 @@ def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ..
     pixel = max(turn / n for turn, n in zip(graph.turn, graph.shape[::-1], strict=True))
     tilt = math.degrees(math.atan(math.hypot(*slope) / pixel))
     note = f"a tilt of {tilt:.2g} degrees was removed, without which the texture would not repeat"
-    return replace(equations, offset=offset.astype(equations.offset.dtype, copy=False)), (note,)
+    level = replace(equations, offset=offset.astype(equations.offset.dtype, copy=False))
+    return level, (note,) if tilt > WORTH_TELLING else ()

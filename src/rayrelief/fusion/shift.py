@@ -2,7 +2,8 @@
 
 It minimises |misfit| over known depths plus |tear| over edges, an edge that the method trusts less
 costing less. So parts move as wholes, and of known depths that contradict each other inside a part
-the majority wins.
+the majority wins. Where most depths are known, a bend of less than a pixel is left to the run that
+follows, which weighs their noise.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Solution
@@ -26,6 +28,7 @@ SOLVES = 12
 WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
 LEAST = 0.04  # trust in any edge: the noise of known depths alone does not tear a surface
 FAR = 6.0  # median deviations: what is asked for beyond these, and beyond the relief, is an error
+STRAIGHT = 1.0  # pixels: a part that is bent by less is not bent, where most depths are known
 
 
 def fitted_shift(
@@ -41,8 +44,8 @@ def fitted_shift(
     median = float(np.nanmedian(asked))
     asked = _spread(graph, trust > WHOLE, asked)
     held, per_pixel = np.isfinite(asked), pixels_per_unit(problem)
-    carried = 1.0 - len(nodes) / np.count_nonzero(held)
-    say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * max(carried, 0.0)
+    carried = max(1.0 - len(nodes) / np.count_nonzero(held), 0.0)
+    say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * carried
     target = np.where(held, asked, 0.0)
     shift, solver = np.full(graph.size, median), Multigrid()
     conductance = trust.copy()  # least squares to begin with
@@ -55,7 +58,21 @@ def fitted_shift(
         for d, there in enumerate(graph.neighbours):
             tear = np.abs(shift - np.take(shift, there)) * per_pixel
             conductance[d] = trust[d] / np.maximum(tear, ROUNDED)
-    return shift
+    # Between depths that are few the bend is all there is.
+    return shift if carried > 0.5 else _straightened(graph, shift, per_pixel)
+
+
+def _straightened(graph: PixelGraph, shift: FloatArray, per_pixel: float) -> FloatArray:
+    """Shift (N,) that is constant in parts which it bends by less than a pixel."""
+    together = [
+        np.abs(shift - np.take(shift, there)) * per_pixel < ROUNDED
+        for there in graph.neighbours[::2]
+    ]
+    part = graph.parts(np.stack(together))
+    middle = label_medians(shift, part)
+    bend = np.zeros(len(middle))
+    np.maximum.at(bend, part, np.abs(shift - middle[part]) * per_pixel)
+    return np.where(bend[part] < STRAIGHT, middle[part], shift)
 
 
 def pixels_per_unit(problem: Problem) -> float:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import FileError
 
-ROUNDING = 0.01
-RINGING = 0.1  # by which values leave their range where an image was resized
-"""How far resampling may push a float file out of its range without changing what it means."""
+# By how much floats leave their range without a change of what they mean: where they were rounded,
+# and where an image was resized.
+ROUNDING, RINGING = 0.01, 0.1
 UNIT = 0.06  # how far the length of a stored normal may be from 1
 SHORTEST, LONGEST = 0.5, 1.35  # of vectors from colours: black and white have 1.73, grey has 0
 SAMPLE = 200_000  # pixels that lengths are looked at
@@ -86,8 +86,8 @@ def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
     # A flat wall (0, 0, 1) also lies within [0, 1]: the length tells vectors from colours.
     if values.shape[-1] == 3:
         sample = _sample(vectors)
-        sample = sample[sample.any(axis=-1)]
-        if length_error(sample) <= length_error(2.0 * sample - 1.0):
+        sample = sample[np.ptp(sample, axis=-1) > 0]  # a grey background tells nothing
+        if sample.size and length_error(sample) <= length_error(2.0 * sample - 1.0):
             return Decoded(vectors, "floats, as stored", 0.0, coded=False)
     vectors *= 2.0
     vectors -= 1.0
