@@ -113,6 +113,14 @@ def test_an_image_of_very_many_entries_is_refused(tmp_path, name, make):
         read_array(tmp_path / name)
 
 
+def test_groups_deep_in_each_other_are_refused(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("/".join("g" * 102), data=1.0)
+    with pytest.raises(FileError, match="101 groups in each other, at most 100 are read"):
+        read_array(tmp_path / "a.h5")
+
+
 def glb(tree: dict[str, object]) -> bytes:
     text = json.dumps(tree).encode()
     head = struct.pack("<4sII", b"glTF", 2, 20 + len(text))

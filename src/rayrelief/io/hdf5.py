@@ -27,6 +27,7 @@ from rayrelief.optional import library
 
 GZIP, SHUFFLE, CHECKSUM = 1, 2, 3  # filters, by the numbers of HDF5
 CHECKSUM_BYTES = 4  # that a chunk has beside its values
+DEEPEST = 100  # groups in each other: HDF5 takes the square of their number
 MOST_CHUNKS = 1_000_000  # of one array, also those that a file leaves out
 
 
@@ -41,6 +42,7 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
 
             def add(name: str, node: Any) -> None:
                 check_entries(next(numbers), "arrays and groups")
+                check_entries(name.count("/"), "groups in each other", DEEPEST)
                 if isinstance(node, h5py.Dataset):
                     arrays[name.replace("/", ".")] = node
 
