@@ -40,6 +40,7 @@ if hasattr(os, "register_at_fork"):
 
 FIRST_ATTRIBUTE, SEVERAL_PARTS = 8, 0x10  # where it stands, and a bit of the sixth byte
 CHANNEL = 18  # bytes in the list of channels, at least
+LARGEST_TILE = 1 << 20  # pixels, where the image has fewer
 LONGEST_NAME = 256  # bytes, with its end
 # Channels that belong together, in the order in which they are stacked.
 VECTORS = ("RGBA", "RGB", "XYZ")
@@ -78,7 +79,10 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
         header, parts = head.header(), len(head.parts)
         (left, top), (right, bottom) = (map(int, corner) for corner in header["dataWindow"])
         whole = np.array_equal(header["dataWindow"], header["displayWindow"])
-        values = (right - left + 1) * (bottom - top + 1) * len(header["channels"])
+        pixels = (right - left + 1) * (bottom - top + 1)
+        if tile := header.get("tiles"):  # of which OpenEXR makes room for a whole one
+            check_entries(tile.xSize * tile.ySize, "pixels of a tile", max(pixels, LARGEST_TILE))
+        values = pixels * len(header["channels"])
     if parts != 1:
         raise FileError(
             f"{path} has {parts} parts",
