@@ -28,8 +28,16 @@ def test_only_regular_files_are_replaced(tmp_path):
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "out").symlink_to(tmp_path / "other" / "out")
     (tmp_path / "device").symlink_to("/dev/null")
-    for name in ("pipe", "loop", "here/out", "device", "here", "loop/below"):
-        with pytest.raises(FileError):
+    found = {
+        "pipe": "a named pipe",
+        "loop": "a link that leads back to itself",
+        "here/out": "out of its folder",
+        "device": "a device",
+        "here": "a folder",
+        "loop/below": "cannot be written",
+    }
+    for name, words in found.items():
+        with pytest.raises(FileError, match=words):
             write(tmp_path / name, "x")
     with pytest.raises(FileError):
         write("/dev/null", "x")

@@ -134,12 +134,6 @@ def target_of(path: Path) -> Path:
             expected="a path that can be created or replaced",
             remedy="Check the path, or choose another one",
         ) from error
-    if stat.S_ISLNK(mode):  # one that leads back to itself
-        raise FileError(
-            f"{path} is a link that leads nowhere",
-            expected="the path of a file to write",
-            remedy="Remove the link, or choose another path",
-        )
     if stat.S_ISDIR(mode):
         raise FileError(
             f"{path} is a folder",

@@ -37,6 +37,7 @@ NOT_FILES = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a link that leads back to itself",
 }
 
 SIGNATURES: dict[str, tuple[bytes, ...]] = {
