@@ -162,7 +162,7 @@ def temporary_name(process: int, mark: str = OWN) -> str:
 
 def discard_leftovers(folder: Path) -> None:
     """Remove the temporary files in a folder that nobody writes any more, as after a kill."""
-    for name in os.listdir(folder):
+    for name in os.listdir(folder) if folder.is_dir() else ():
         match = TEMPORARY.fullmatch(name)
         with contextlib.suppress(OSError):  # somebody else was faster
             if match and _is_left(*match.group(1, 2, 3), os.stat(folder / name).st_mtime):

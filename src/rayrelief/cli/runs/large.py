@@ -26,7 +26,7 @@ from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, 
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
-from rayrelief.io.atomic import locked, write_whole
+from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
 from rayrelief.large.planning import side_for
@@ -143,6 +143,8 @@ def integrate_large(
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
         write_whole(report_file, to_json(report) + "\n")
+        for folder in (out.parent, out.with_suffix(".tiles")):
+            discard_leftovers(folder)
         shutil.rmtree(work)
     if not finished.converged:
         say("warning: the blocks had not settled after the last sweep (see changes in the report)")
