@@ -7,8 +7,13 @@ import sys
 
 import pytest
 
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, InputError
 from rayrelief.io import sources
+
+
+def test_an_empty_path_is_not_the_current_folder():
+    with pytest.raises(InputError, match="a path that is empty"):
+        sources.as_path("")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")

@@ -231,7 +231,8 @@ def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 def write_error(path: Path, error: OSError) -> FileError:
     """Say why ``path`` could not be written, and what to do about it."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    unsaid = error.errno is None and " requested and " in str(error)  # NumPy tells only how much
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or unsaid:
         return FileError(
             f"the disk was full while {path} was written ({free_space(path)})",
             expected="room for the whole file",
