@@ -133,6 +133,11 @@ def test_escape_sequences_of_names_and_keys_do_not_reach_the_terminal(run, tmp_p
         assert "\x1b" not in ended.out + ended.err
     ended = run("evaluate", folder, "--threads", 1)
     assert "\x1b" not in ended.out + ended.err
+    named = (folder / "normal_map.png").rename(tmp_path / f"map{ESCAPE}.png")
+    words = ("--convention", "opengl", "--fov", 50, "--dry-run")
+    ended = run("integrate", named, "-o", tmp_path / "out", *words)
+    assert "note: map\\x1b" in ended.err
+    assert "\x1b" not in ended.out + ended.err
     path = tmp_path / "camera.json"
     path.write_text(json.dumps({"camera_matrix": [[1, 0, ESCAPE], [0, 1, 1], [0, 0, 1]]}))
     assert "\x1b" not in run("camera", path).error()

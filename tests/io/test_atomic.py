@@ -99,8 +99,11 @@ def test_symbolic_link_is_followed(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
-@pytest.mark.parametrize("suffix", ["npy", "npz", "exr", "png"])
-def test_a_file_that_the_system_does_not_let_grow_is_told_as_such(tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("suffix", "words"),
+    [("npy", "disk was full"), ("npz", "larger than its disk"), ("png", "larger than its disk")],
+)
+def test_a_file_that_the_system_does_not_let_grow_is_told_as_such(tmp_path, suffix, words):
     import resource
 
     path = tmp_path / f"depth.{suffix}"
@@ -109,7 +112,7 @@ def test_a_file_that_the_system_does_not_let_grow_is_told_as_such(tmp_path, suff
     before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
-        with pytest.raises(FileError, match=r"disk was full|larger than its disk|File too large"):
+        with pytest.raises(FileError, match=words):
             write_depth(path, depth + 1, "z")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -34,6 +34,7 @@ def test_only_regular_files_are_replaced(tmp_path):
         "here/out": "out of its folder",
         "device": "a device",
         "here": "a folder",
+        "null\0": "cannot be written: .*null",
         "loop/below": "cannot be written",
     }
     for name, words in found.items():
