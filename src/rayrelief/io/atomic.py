@@ -165,20 +165,21 @@ def discard_leftovers(folder: Path) -> None:
     for name in os.listdir(folder) if folder.is_dir() else ():
         match = TEMPORARY.fullmatch(name)
         with contextlib.suppress(OSError):  # somebody else was faster
-            if match and _is_left(*match.group(1, 2, 3), os.stat(folder / name).st_mtime):
+            if match and _is_left(match, os.stat(folder / name).st_mtime):
                 _remove(folder / name)
 
 
-def _is_left(machine: str, process: str, mark: str, written: float) -> bool:
+def _is_left(name: re.Match[str], written: float) -> bool:
     """Whether a temporary file is that of a process which is no more."""
     import psutil
 
+    machine, process, mark = name[1], int(name[2]), name[3]
     if machine != MACHINE:  # a shared folder: its processes cannot be seen from here
         return time.time() - written > ABANDONED
-    if int(process) == os.getpid():  # in a container every run may have the same number
+    if process == os.getpid():  # in a container every run may have the same number
         return mark != OWN
     try:  # elsewhere, too, numbers are given again
-        return bool(psutil.Process(int(process)).create_time() > written + CLOCKS)
+        return bool(psutil.Process(process).create_time() > written + CLOCKS)
     except psutil.NoSuchProcess:
         return True
     except psutil.Error:  # it is there, and not ours to ask
