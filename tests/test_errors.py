@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.calibration import read_camera
-from rayrelief.errors import CameraError, FileError, InputError, IntegrationError, RayreliefError
+from rayrelief.errors import (
+    CameraError,
+    FileError,
+    InputError,
+    IntegrationError,
+    RayreliefError,
+    shown,
+)
 
 KINDS = [RayreliefError, InputError, FileError, CameraError, IntegrationError]
 FRAME = {"fl_x": 5, "fl_y": 5, "cx": 2, "cy": 2, "w": 4, "h": 3}
@@ -31,10 +38,10 @@ def test_every_message_can_be_printed_and_says_the_same(
     kind: type[RayreliefError], text: str
 ) -> None:
     error = kind(text, expected=text, remedy=text)
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    assert shown.isprintable()
-    assert (error.found, error.expected, error.remedy) == (shown, shown, shown)
-    assert str(error).encode() == f"{shown}; expected {shown}. {shown}.".encode()
+    escaped = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    assert escaped.isprintable()
+    assert (error.found, error.expected, error.remedy) == (escaped, escaped, escaped)
+    assert str(error).encode() == f"{escaped}; expected {escaped}. {escaped}.".encode()
 
 
 def test_no_file_makes_a_message_without_end() -> None:
@@ -76,3 +83,31 @@ def test_the_names_to_choose_from_are_escaped(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         read_camera(path)
     assert b"\\ud800, \\udfff" in str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.5, "0.5"),
+        ("x", "'x'"),
+        (10**5000, "an integer of thousands of digits"),
+        ([10**5000], "an integer of thousands of digits"),
+        ("x" * 10**7, "'" + "x" * 56 + "..."),
+        (dict.fromkeys("abcdefgh", 1), "{'a': 1, 'b': 1, 'c': 1, 'd': 1, ...}"),
+    ],
+    ids=["number", "text", "digits", "digits in a list", "long", "wide"],
+)
+def test_a_value_is_shown_in_a_few_characters(value: object, words: str) -> None:
+    assert shown(value) == words
+
+
+def test_a_value_that_is_deep_or_cannot_be_shown_is_shown() -> None:
+    class Speechless:
+        def __repr__(self) -> str:
+            raise ZeroDivisionError
+
+    deep: list[object] = []
+    for _ in range(10**5):
+        deep = [deep]
+    assert shown(deep) == "[[[[...]]]]"
+    assert shown(Speechless()).startswith("<Speechless instance at")

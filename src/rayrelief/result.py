@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.checks import LENGTHS, Rule, is_count
+from rayrelief.checks import LENGTHS, SWITCH, Rule, is_count
 from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
@@ -151,6 +151,7 @@ class Integration:
         """
         _CUT.check("cut", cut)
         _MIN_PART.check("min_part", min_part)
+        SWITCH.check("both", both)
         rule = cut, min_part, both
         if rule not in self._meshes:
             view = self._problem.view

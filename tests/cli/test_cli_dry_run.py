@@ -238,9 +238,16 @@ def test_progress_on_a_terminal(start_on_terminal, sphere, out):
     assert not out.exists()
 
 
-def test_formats_that_take_memory_to_be_written_count(run, sphere, out):
-    def needed(form: str) -> int:
-        ended = run("integrate", sphere, "-o", out, "--dry-run", "--json", "--mesh-format", form)
+def test_formats_that_take_memory_to_be_written_count(run, sphere, out, monkeypatch):
+    words = ("integrate", sphere, "-o", out, "--method", "smooth", "--mesh-format")
+
+    def needed(*forms: str) -> int:
+        ended = run(*words, *forms, "--dry-run", "--json")
         return int(ended.json()["memory_bytes"]["needed"])
 
-    assert needed("stl") > needed("glb") > needed("ply") == needed("none")
+    body, stl, glb = needed("stl", "--solid"), needed("stl"), needed("glb")
+    assert body > stl > glb > needed("ply") == needed("none")
+    monkeypatch.setattr(estimate, "memory_available", lambda: stl - 1)
+    assert "memory" in run(*words, "stl").error()
+    assert not out.exists()
+    assert run(*words, "glb").code == 0

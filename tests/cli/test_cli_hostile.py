@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from rayrelief.cli.terminal import signals
+from rayrelief.io.atomic import temporary_name
 from rayrelief.synthetic import gallery
 
 TIMEOUT = 600  # seconds: only a run that hangs gets there
@@ -24,6 +25,26 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, links,
 
 
 # What is written where
+
+
+def test_every_verb_removes_what_killed_ones_left(run, sphere, out, tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    run("integrate", sphere, "-o", out, "--method", "smooth")
+    camera = ("camera", out / "camera.json", "--width", 32, "--height", 24)
+    for number, words in enumerate(
+        (
+            ("integrate", sphere, "--method", "smooth", "-o", "."),
+            ("report", out, "-o", "page.html"),
+            (*camera, "--write", "camera.json"),
+            (*camera, "--picture", "rays.png"),
+        )
+    ):
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / (temporary_name(dead.pid) + ".png")).write_text("half")
+        assert run(*words[:-1], place / words[-1]).code == 0
+        assert not [path for path in place.iterdir() if path.name.startswith(".")], words[0]
 
 
 def test_an_empty_output_path_is_refused(run, sphere, monkeypatch, tmp_path):
@@ -111,6 +132,11 @@ def test_escape_sequences_of_names_and_keys_do_not_reach_the_terminal(run, tmp_p
         assert ended.code == 0
         assert "\x1b" not in ended.out + ended.err
     ended = run("evaluate", folder, "--threads", 1)
+    assert "\x1b" not in ended.out + ended.err
+    named = (folder / "normal_map.png").rename(tmp_path / f"map{ESCAPE}.png")
+    words = ("--convention", "opengl", "--fov", 50, "--dry-run")
+    ended = run("integrate", named, "-o", tmp_path / "out", *words)
+    assert "note: map\\x1b" in ended.err
     assert "\x1b" not in ended.out + ended.err
     path = tmp_path / "camera.json"
     path.write_text(json.dumps({"camera_matrix": [[1, 0, ESCAPE], [0, 1, 1], [0, 0, 1]]}))

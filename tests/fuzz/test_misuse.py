@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ ODD: dict[str, Any] = {
 }
 
 
-def integrate(**changes: Any) -> object:
+def integrate(**changes: Any) -> Any:
     usual: dict[str, Any] = {
         "normals": SCENE.normals,
         "camera": SCENE.camera,
@@ -97,6 +98,21 @@ def mapped(**changes: Any) -> object:
 def pinhole(**changes: Any) -> object:
     usual = {"fx": 9.0, "fy": 9.0, "cx": 4.0, "cy": 3.0}
     return integrate(camera=rayrelief.cameras.Pinhole(**(usual | changes)))
+
+
+LOOKS = {
+    "height": ("unit_rays", {"width": 8}),
+    "width": ("rays", {"height": 6}),
+    "pixels": ("directions", {}),
+    "points": ("project", {}),
+}
+RAYS = typed.cameras.RayMap(SCENE.camera.unit_rays(6, 8))
+
+
+def look_through(camera: Any, **changes: Any) -> object:
+    ((argument, value),) = changes.items()
+    verb, others = LOOKS[argument]
+    return getattr(camera, verb)(**others, **{argument: value})
 
 
 @pytest.fixture
@@ -166,7 +182,11 @@ def calls(tmp_path: Path) -> dict[str, tuple[Callable[..., object], tuple[str, .
             ("path", "result"),
         ),
         "scaled": (result.scaled, ("factor",)),
-        "result.mesh": (result.mesh, ("cut", "min_part")),
+        "result.mesh": (result.mesh, ("cut", "min_part", "both")),
+        **{
+            f"rays of {type(camera).__name__}": (partial(look_through, camera), tuple(LOOKS))
+            for camera in (SCENE.camera, typed.cameras.Orthographic(), RAYS)
+        },
         "result.solid": (
             lambda **changes: result.solid(**({"width": 10.0, "base": 1.0} | changes)),
             ("width", "base", "unit"),
@@ -231,6 +251,7 @@ NAMES = (
     *("newer arguments", "textures", "DepthPrior", "DepthPrior.at", "a known point", "map"),
     *("from_fov", "height_map", "write_height", "write_preview", "scaled", "result.mesh"),
     *("result.solid", "mesh.scaled", "Mesh", "Film"),
+    *("rays of Pinhole", "rays of Orthographic", "rays of RayMap"),
 )
 
 
@@ -259,10 +280,11 @@ def test_wrong_arguments_are_refused_in_words(name, calls, monkeypatch, tmp_path
         (lambda _: rayrelief.RayPlane(tolerance="a"), "tolerance is 'a'"),
         (lambda _: rayrelief.RayPlane(midpoint="x"), "midpoint is 'x'"),
         (lambda _: rayrelief.RayPlane(jumps="no"), "jumps is 'no'"),
+        (lambda _: integrate().mesh(both="no"), "both is 'no'"),
         (lambda _: rayrelief.Preprocessing(average_window=float("nan")), "average_window is nan"),
         (lambda _: rayrelief.Preprocessing(outlier_window=float("nan")), "outlier_window is nan"),
         (lambda _: integrate(start="x"), "start has the dtype"),
-        (lambda _: integrate(mask=np.ones((0, 5, 4), bool)), r"the shape \(0, 5, 4\)"),
+        (lambda _: integrate(mask=np.ones((0, 5, 4), bool)), r"bool and the shape \(0, 5, 4\)"),
         (
             lambda map_file: rayrelief.read_scene(map_file, convention="opencv", camera=500),
             "a path of the type int",

@@ -6,10 +6,12 @@ import errno
 import os
 import sys
 
+import numpy as np
 import pytest
 
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import atomic_write
+from rayrelief.io.depth import write_depth
 
 
 def write_half_and_raise(path, failure):
@@ -94,3 +96,25 @@ def test_symbolic_link_is_followed(tmp_path):
         temporary.write_text("new")
     assert link.is_symlink()
     assert target.read_text() == "new"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize(
+    ("suffix", "words"),
+    [("npy", "disk was full"), ("npz", "larger than its disk"), ("png", "larger than its disk")],
+)
+def test_a_file_that_the_system_does_not_let_grow_is_told_as_such(tmp_path, suffix, words):
+    import resource
+
+    path = tmp_path / f"depth.{suffix}"
+    depth = np.random.default_rng(0).uniform(1, 2, (100, 100))
+    write_depth(path, depth, "z")
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(FileError, match=words):
+            write_depth(path, depth + 1, "z")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == before

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from fuzz.seeds import all_seeds, npy_file
+from fuzz.seeds import all_seeds, mat_file, npy_file
 from rayrelief.datasets.folder import read_scene
 from rayrelief.errors import FileError, InputError
 from rayrelief.io import encoding, sources
@@ -284,3 +284,12 @@ def test_an_image_that_is_to_be_turned_is_read(tmp_path):
     by_a_quarter = [(274, "H", 1, 6, True)]
     tifffile.imwrite(path, np.zeros((20, 30, 3), np.uint16), extratags=by_a_quarter)
     assert read_array(path).shape == (30, 20, 3)
+
+
+def test_an_element_of_matlab_that_is_compressed_twice_is_refused(tmp_path):
+    data = mat_file({"normals": np.ones((2, 2, 3))}, compressed=True)
+    twice = zlib.compress(data[128:])
+    path = tmp_path / "twice.mat"
+    path.write_bytes(data[:128] + struct.pack("<II", 15, len(twice)) + twice)
+    with pytest.raises(FileError, match="an element of the unknown type 15"):
+        read_array(path)

@@ -28,8 +28,17 @@ def test_only_regular_files_are_replaced(tmp_path):
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "out").symlink_to(tmp_path / "other" / "out")
     (tmp_path / "device").symlink_to("/dev/null")
-    for name in ("pipe", "loop", "here/out", "device", "here", "loop/below"):
-        with pytest.raises(FileError):
+    found = {
+        "pipe": "a named pipe",
+        "loop": "a link that leads back to itself",
+        "here/out": "out of its folder",
+        "device": "a device",
+        "here": "a folder",
+        "null\0": "cannot be written: .*null",
+        "loop/below": "cannot be written",
+    }
+    for name, words in found.items():
+        with pytest.raises(FileError, match=words):
             write(tmp_path / name, "x")
     with pytest.raises(FileError):
         write("/dev/null", "x")
@@ -120,21 +129,28 @@ def test_a_kill_between_two_moves_never_mixes_two_batches(tmp_path, monkeypatch,
 def test_temporary_files_that_nobody_writes_any_more_go(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    here, days = temporary_name(os.getpid()), 3 * 86400.0
-    elsewhere = f".rayrelief-{'0' * 8}-{dead.pid}-0123456789a"
-    gone = {temporary_name(dead.pid): 0.0, temporary_name(os.getpid()): days, elsewhere + "b": days}
-    kept = {
-        here: 0.0,
-        temporary_name(os.getppid()): 0.0,
-        elsewhere + "c": 0.0,
-        ".rayrelief-a": days,
-    }
-    for name, age in (gone | kept).items():
-        (tmp_path / name).write_text("half")
-        os.utime(tmp_path / name, (time.time() - age,) * 2)
-    with together() as batch:
-        write(tmp_path / "a", "x")
-        batch.commit(tmp_path)
+    days = 3 * 86400.0
+    elsewhere = f".rayrelief-{'0' * 8}-{dead.pid}-01234567-0123456"
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as living:
+        gone = {
+            temporary_name(dead.pid): 0.0,
+            temporary_name(os.getpid(), "0" * 8): 0.0,  # of an earlier run
+            temporary_name(living.pid): days,
+            elsewhere + "8": days,
+        }
+        kept = {  # the first two with the clock of a file server that is behind
+            temporary_name(os.getpid()): days,
+            temporary_name(living.pid): 600.0,
+            elsewhere + "9": 0.0,
+            ".rayrelief-a": days,
+        }
+        for name, age in (gone | kept).items():
+            (tmp_path / name).write_text("half")
+            os.utime(tmp_path / name, (time.time() - age,) * 2)
+        with together() as batch:
+            write(tmp_path / "a", "x")
+            batch.commit(tmp_path)
+        living.communicate(b"\n")
     assert {path.name for path in tmp_path.iterdir()} == {*kept, "a"}
 
 

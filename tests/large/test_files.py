@@ -1,7 +1,10 @@
 """Maps in zarr and TIFF files, through the command."""
 
 import json
+import os
+import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -227,3 +230,46 @@ def test_two_runs_at_once(command, tmp_path):
     words = tmp_path / "map.tif", "-o", tmp_path / "out.zarr", "--convention", "opengl"
     with locked(tmp_path / "out.zarr.work"):
         assert "another run is writing" in command(*words).output
+
+
+def test_a_second_run_that_is_killed_leaves_no_report_of_the_first(
+    relief, small_blocks, command, tmp_path, monkeypatch
+):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    out, index = tmp_path / "out.zarr", tmp_path / "out.tiles" / "tiles.json"
+    words = (tmp_path / "map.zarr", "-o", out, "--convention=opencv", "--mesh-format=glb")
+    assert command(*words).exit_code == 0
+    assert index.exists()
+    removed: list[Path] = []
+    with monkeypatch.context() as killed:
+        killed.setattr(shutil, "rmtree", lambda path, **_: removed.append(Path(path)))
+        killed.setattr("rayrelief.large.tiles._write_tile", None)  # not callable: it ends there
+        assert command(*words).exit_code == 1
+    assert zarr.open_group(out, mode="r")["0"].shape == (HEIGHT, WIDTH)
+    assert out not in removed, "what is removed file by file can be found half removed"
+    assert not index.exists()
+    assert not out.with_suffix(".json").exists()
+    assert command(*words).exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["map.zarr", "camera.json", "out.zarr", "out.json", "out.camera.json", "out.tiles"]
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
+@pytest.mark.parametrize("name", ["out.tif", "out.zarr", "out.json", "out.camera.json"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_only_files_of_ours_are_replaced_by_a_map_in_blocks(name, kind, command, tmp_path):
+    tifffile.imwrite(tmp_path / "map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
+    out = tmp_path / "results" / ("out.tif" if name == "out.tif" else "out.zarr")
+    out.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(out.with_name(name))
+    else:
+        out.with_name(name).symlink_to(tmp_path / "elsewhere")
+    done = command(tmp_path / "map.tif", "-o", out, "--convention", "opengl")
+    assert done.exit_code == 1
+    assert name in done.output
+    assert [path.name for path in out.parent.iterdir()] == [name]
+    assert not out.with_name(name).is_file()
+    assert not (tmp_path / "elsewhere").exists()

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.checks import COUNTS, as_array, require
 from rayrelief.conventions import DepthKind, FloatArray
 from rayrelief.errors import CameraError
 
@@ -86,6 +87,8 @@ class Camera(ABC):
 
     def check_resolution(self, height: int, width: int) -> None:
         """Raise CameraError unless the camera fits an image of this size."""
+        COUNTS.check("the height of the image", height)
+        COUNTS.check("the width of the image", width)
         if self.resolution is not None and self.resolution != (width, height):
             raise CameraError(
                 f"a camera for {self.resolution[0]}x{self.resolution[1]} pixels "
@@ -158,14 +161,26 @@ def pixel_grid(height: int, width: int) -> FloatArray:
     return grid
 
 
+def as_vectors(values: npt.ArrayLike, length: int) -> FloatArray:
+    """What a user gave as pixels (..., 2) or points (..., 3)."""
+    what = "the pixels" if length == 2 else "the points"
+    vectors: FloatArray = as_array(values, what).astype(np.float64, copy=False)
+    require(
+        vectors.shape[-1:] == (length,),
+        f"{what} have the shape {vectors.shape}",
+        f"(..., {length})",
+        "Put the coordinates of each along the last axis",
+    )
+    return vectors
+
+
 def in_blocks(
-    function: Callable[[FloatArray], FloatArray], vectors: npt.ArrayLike, length: int
+    function: Callable[[FloatArray], FloatArray], vectors: FloatArray, length: int
 ) -> FloatArray:
     """Apply a function (n, k) -> (n, length) to vectors (..., k), a block at a time.
 
     Blocks that stay in the cache keep the memory of iterative cameras flat for any image size.
     """
-    vectors = np.asarray(vectors, dtype=np.float64)
     rows = vectors.reshape(-1, vectors.shape[-1])
     result = np.empty((len(rows), length))
     for start in range(0, len(rows), BLOCK_LENGTH):

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, check_part, check_size, in_blocks
+from rayrelief.cameras.base import Camera, as_vectors, check_part, check_size, in_blocks
 from rayrelief.checks import Rule, is_number
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
@@ -97,11 +97,11 @@ class IntrinsicCamera(Camera):
 
     def directions(self, pixels: FloatArray) -> FloatArray:
         """Directions (..., 3), of any length, seen by pixels (..., 2); NaN where there is none."""
-        return in_blocks(self._directions, pixels, 3)
+        return in_blocks(self._directions, as_vectors(pixels, 2), 3)
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
         """Pixels (..., 2) of points (..., 3) in the camera frame; NaN where not seen."""
-        return in_blocks(self._project, points, 2)
+        return in_blocks(self._project, as_vectors(points, 3), 2)
 
     def crop(self, left: int, top: int, width: int, height: int) -> Self:
         """Camera of a part of the image, whose first pixel is (left, top)."""

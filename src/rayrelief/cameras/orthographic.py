@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, check_part, check_size, pixel_grid
+from rayrelief.cameras.base import Camera, as_vectors, check_part, check_size, pixel_grid
 from rayrelief.checks import is_number
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import CameraError
@@ -84,7 +84,7 @@ class Orthographic(Camera):
 
     def directions(self, pixels: FloatArray) -> FloatArray:
         """Directions (..., 3) of pixels (..., 2): all (0, 0, 1)."""
-        directions = np.zeros((*pixels.shape[:-1], 3))
+        directions = np.zeros((*as_vectors(pixels, 2).shape[:-1], 3))
         directions[..., 2] = 1.0
         return directions
 
@@ -95,5 +95,4 @@ class Orthographic(Camera):
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
         """Pixels (..., 2) of points (..., 3) in the camera frame."""
-        points = np.asarray(points, dtype=np.float64)
-        return points[..., :2] / self.pixel_size + (self.cx, self.cy)
+        return as_vectors(points, 3)[..., :2] / self.pixel_size + (self.cx, self.cy)

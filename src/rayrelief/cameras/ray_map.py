@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.cameras.base import Camera, check_part, check_size, in_blocks, pixel_grid
+from rayrelief.cameras.base import Camera, as_vectors, check_part, check_size, in_blocks, pixel_grid
 from rayrelief.checks import as_array
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import CameraError, InputError
@@ -89,11 +89,11 @@ class RayMap(Camera):
 
     def directions(self, pixels: FloatArray) -> FloatArray:
         """Directions (..., 3) interpolated at pixels (..., 2); NaN outside and next to no ray."""
-        return in_blocks(self._directions, pixels, 3)
+        return in_blocks(self._directions, as_vectors(pixels, 2), 3)
 
     def project(self, points: npt.ArrayLike) -> FloatArray:
         """Pixels (..., 2) of points (..., 3) in the camera frame; NaN where no ray is near."""
-        return in_blocks(self._project, points, 2)
+        return in_blocks(self._project, as_vectors(points, 3), 2)
 
     def _directions(self, pixels: FloatArray) -> FloatArray:
         right, bottom = self._last

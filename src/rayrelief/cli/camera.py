@@ -80,6 +80,7 @@ def camera(
         )
         from rayrelief.cameras.survey import survey
         from rayrelief.cli.runs.inputs import check_apart, check_not_replaced
+        from rayrelief.io.atomic import discard_leftovers
 
         if to is not None and write is None:
             raise typer.BadParameter("--to says the format of --write FILE, which is not given")
@@ -117,6 +118,8 @@ def camera(
         if write is not None and target is not None:
             _write(write, found, target)
             say(f"note: wrote {write}")
+        for result in results:
+            discard_leftovers(result.parent)
         show((_as_json if as_json else _as_text)(found, size, seen))
 
 

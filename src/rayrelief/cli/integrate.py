@@ -140,6 +140,7 @@ def integrate(
             raise typer.BadParameter("--dry-run tells time and memory of --device cpu alone")
         if dry_run:
             surface.arguments(scene)  # what a run would refuse
-            estimate(scene, method, out, mesh_formats=mesh_formats, **how)
+            body = meshing.solid
+            estimate(scene, method, out, mesh_formats=mesh_formats, solid=body, **how)
         else:
             run_and_write(scene, method, out, mesh_options=meshing, **how, **made)

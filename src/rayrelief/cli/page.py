@@ -19,6 +19,7 @@ def report(
     """Write one HTML file that shows results and their surfaces, without any network."""
     with plain_errors():
         from rayrelief.cli.runs.inputs import check_not_replaced
+        from rayrelief.io.atomic import discard_leftovers
         from rayrelief.io.sources import check_suffix
         from rayrelief.viewer.report_page import READ, write_page
 
@@ -26,5 +27,6 @@ def report(
         check_not_replaced([folder / name for folder in paths for name in READ], [out])
         with quiet_libraries():
             write_page(out, paths)
+            discard_leftovers(out.parent)
         size = out.stat().st_size / 1e6
         show(f"written: {out} ({size:.1f} MB)")

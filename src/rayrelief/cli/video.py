@@ -32,6 +32,7 @@ def video(
 ) -> None:
     """Write a film of a result: it turns, then the light goes around it."""
     with plain_errors():
+        from rayrelief.io.atomic import discard_leftovers
         from rayrelief.viewer.finished import read_finished
         from rayrelief.viewer.video import Film, check_video_suffix, write_video
 
@@ -41,4 +42,5 @@ def video(
             shown = read_finished(path)
         with counting(f"filming {shown.name}", film.count) as advance:
             write_video(out, shown, film, advance=advance)
+        discard_leftovers(out.parent)
         show(f"written: {out}")

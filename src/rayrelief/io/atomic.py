@@ -19,10 +19,12 @@ from pathlib import Path
 from rayrelief.errors import FileError
 from rayrelief.io.sources import NOT_FILES, as_path
 
-# Of a machine, and of the process there with this number.
-TEMPORARY = re.compile(r"\.rayrelief-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}(\..*)?")
+# Of a machine, of the process there with this number, and of no other with the same number.
+TEMPORARY = re.compile(r"\.rayrelief-([0-9a-f]{8})-(\d+)-([0-9a-f]{8})-[0-9a-f]{8}(\..*)?")
 MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
+OWN = secrets.token_hex(4)
 ABANDONED = 86400.0  # seconds after which a file of another machine is no longer being written
+CLOCKS = 3600.0  # seconds that the clock of a file server may be behind the one here
 
 
 class Batch:
@@ -132,12 +134,6 @@ def target_of(path: Path) -> Path:
             expected="a path that can be created or replaced",
             remedy="Check the path, or choose another one",
         ) from error
-    if stat.S_ISLNK(mode):  # one that leads back to itself
-        raise FileError(
-            f"{path} is a link that leads nowhere",
-            expected="the path of a file to write",
-            remedy="Remove the link, or choose another path",
-        )
     if stat.S_ISDIR(mode):
         raise FileError(
             f"{path} is a folder",
@@ -159,28 +155,31 @@ def target_of(path: Path) -> Path:
     return target
 
 
-def temporary_name(process: int) -> str:
+def temporary_name(process: int, mark: str = OWN) -> str:
     """A name, without suffix, that a process may write to."""
-    return f".rayrelief-{MACHINE}-{process}-{secrets.token_hex(6)}"
+    return f".rayrelief-{MACHINE}-{process}-{mark}-{secrets.token_hex(4)}"
 
 
 def discard_leftovers(folder: Path) -> None:
     """Remove the temporary files in a folder that nobody writes any more, as after a kill."""
-    for name in os.listdir(folder):
+    for name in os.listdir(folder) if folder.is_dir() else ():
         match = TEMPORARY.fullmatch(name)
         with contextlib.suppress(OSError):  # somebody else was faster
-            if match and _is_left(match[1], int(match[2]), os.stat(folder / name).st_mtime):
+            if match and _is_left(match, os.stat(folder / name).st_mtime):
                 _remove(folder / name)
 
 
-def _is_left(machine: str, process: int, written: float) -> bool:
+def _is_left(name: re.Match[str], written: float) -> bool:
     """Whether a temporary file is that of a process which is no more."""
     import psutil
 
+    machine, process, mark = name[1], int(name[2]), name[3]
     if machine != MACHINE:  # a shared folder: its processes cannot be seen from here
         return time.time() - written > ABANDONED
-    try:  # numbers are given again, in a container even the same one to every run
-        return bool(psutil.Process(process).create_time() > written)
+    if process == os.getpid():  # in a container every run may have the same number
+        return mark != OWN
+    try:  # elsewhere, too, numbers are given again
+        return bool(psutil.Process(process).create_time() > written + CLOCKS)
     except psutil.NoSuchProcess:
         return True
     except psutil.Error:  # it is there, and not ours to ask
@@ -233,7 +232,8 @@ def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 def write_error(path: Path, error: OSError) -> FileError:
     """Say why ``path`` could not be written, and what to do about it."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    unsaid = error.errno is None and " requested and " in str(error)  # NumPy tells only how much
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or unsaid:
         return FileError(
             f"the disk was full while {path} was written ({free_space(path)})",
             expected="room for the whole file",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import struct
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +21,12 @@ from rayrelief.io.atomic import atomic_write
 from rayrelief.io.sources import (
     BROKEN,
     READING_BYTES,
+    check_entries,
     check_room,
     check_signature,
     choose_name,
     damaged,
+    open_file,
 )
 
 _ONE_AT_A_TIME = threading.RLock()  # the standard output is that of all threads
@@ -34,6 +38,10 @@ if hasattr(os, "register_at_fork"):
         after_in_child=_ONE_AT_A_TIME.release,
     )
 
+FIRST_ATTRIBUTE, SEVERAL_PARTS = 8, 0x10  # where it stands, and a bit of the sixth byte
+CHANNEL = 18  # bytes in the list of channels, at least
+LARGEST_TILE = 1 << 20  # pixels, where the image has fewer
+LONGEST_NAME = 256  # bytes, with its end
 # Channels that belong together, in the order in which they are stacked.
 VECTORS = ("RGBA", "RGB", "XYZ")
 
@@ -66,11 +74,15 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
 
     check_signature(path)
     with _refusing_damage(path):
+        _check_head(path)
         head = OpenEXR.File(str(path), header_only=True)
         header, parts = head.header(), len(head.parts)
         (left, top), (right, bottom) = (map(int, corner) for corner in header["dataWindow"])
         whole = np.array_equal(header["dataWindow"], header["displayWindow"])
-        values = (right - left + 1) * (bottom - top + 1) * len(header["channels"])
+        pixels = (right - left + 1) * (bottom - top + 1)
+        if tile := header.get("tiles"):  # of which OpenEXR makes room for a whole one
+            check_entries(tile.xSize * tile.ySize, "pixels of a tile", max(pixels, LARGEST_TILE))
+        values = pixels * len(header["channels"])
     if parts != 1:
         raise FileError(
             f"{path} has {parts} parts",
@@ -95,7 +107,26 @@ def read_attributes(path: Path) -> dict[str, Any]:
 
     check_signature(path)
     with _refusing_damage(path):
+        _check_head(path)
         return dict(OpenEXR.File(str(path), header_only=True).header())
+
+
+def _check_head(path: Path) -> None:
+    """Raise ValueError for very many attributes or channels: OpenEXR compares each with all."""
+    with open_file(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        position, entries = FIRST_ATTRIBUTE, 0
+        while data[position] or (data[5] & SEVERAL_PARTS and data[position + 1]):
+            if not data[position]:  # the head of the next part
+                position += 1
+            kind = data.find(b"\0", position, position + LONGEST_NAME) + 1
+            value = data.find(b"\0", kind, kind + LONGEST_NAME) + 5
+            if kind == 0 or value == 4:
+                raise ValueError("the end of its head is missing")
+            (size,) = struct.unpack_from("<I", data, value - 4)
+            is_list = data[kind : value - 5] == b"chlist"
+            entries += 1 + (size // CHANNEL if is_list else 0)
+            check_entries(entries, "attributes and channels")
+            position = value + size
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rayrelief.errors import FileError
 from rayrelief.io.sources import (
     BROKEN,
     READING_BYTES,
+    check_entries,
     check_room,
     check_signature,
     choose_name,
@@ -25,6 +27,7 @@ from rayrelief.optional import library
 
 GZIP, SHUFFLE, CHECKSUM = 1, 2, 3  # filters, by the numbers of HDF5
 CHECKSUM_BYTES = 4  # that a chunk has beside its values
+DEEPEST = 100  # groups in each other: HDF5 takes the square of their number
 MOST_CHUNKS = 1_000_000  # of one array, also those that a file leaves out
 
 
@@ -35,8 +38,11 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     try:
         with open_file(path) as opened, h5py.File(opened, "r") as file:
             arrays: dict[str, Any] = {}
+            numbers = count(1)
 
             def add(name: str, node: Any) -> None:
+                check_entries(next(numbers), "arrays and groups")
+                check_entries(name.count("/"), "groups in each other", DEEPEST)
                 if isinstance(node, h5py.Dataset):
                     arrays[name.replace("/", ".")] = node
 
@@ -55,11 +61,10 @@ def read_hdf5(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
 
 def _check_chunks(path: Path, array: Any) -> None:
     """Raise unless all chunks hold their values alone: HDF5 leaves what is missing unwritten."""
-    count = math.prod(
+    number = math.prod(
         -(-side // step) for side, step in zip(array.shape, array.chunks, strict=True)
     )
-    if count > MOST_CHUNKS:
-        raise ValueError(f"{count:,} chunks, at most {MOST_CHUNKS:,} are read")
+    check_entries(number, "chunks", MOST_CHUNKS)
     plan = array.id.get_create_plist()
     filters = [plan.get_filter(number)[0] for number in range(plan.get_nfilters())]
     if unknown := set(filters) - {GZIP, SHUFFLE, CHECKSUM}:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from itertools import count
+
+from rayrelief.io.sources import check_entries
 
 FRAMES = {0xC0 + number for number in range(16)} - {0xC4, 0xC8, 0xCC}  # they begin with the size
 APPLICATION, SCAN = 0xE1, 0xDA
@@ -13,8 +16,9 @@ EXIF = b"Exif\0\0"
 
 def segments(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Marker and content of each segment before the pixels; ends where there is no other one."""
-    position = 2
+    position, numbers = 2, count()
     while position + 4 <= len(data):
+        check_entries(next(numbers), "segments and fill bytes")
         start, marker, length = struct.unpack_from(">BBH", data, position)
         if (start, marker) == (0xFF, 0xFF):  # a fill byte
             position += 1

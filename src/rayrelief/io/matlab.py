@@ -20,7 +20,9 @@ import numpy.typing as npt
 from rayrelief.errors import FileError
 from rayrelief.io.sources import (
     BROKEN,
+    MOST_ENTRIES,
     READING_BYTES,
+    check_entries,
     check_room,
     check_signature,
     choose_name,
@@ -90,11 +92,12 @@ def _read_variables(path: Path) -> tuple[bytes, list[Variable]]:
             remedy="Save it again in MATLAB with save(file, variable, '-v7')",
         )
     with _refusing_damage(path):
-        variables = [
-            variable
-            for kind, content in _elements(memoryview(data)[HEADER_SIZE:], _order(data))
-            if (variable := _variable(kind, content, _order(data))) is not None
-        ]
+        elements = list(
+            islice(_elements(memoryview(data)[HEADER_SIZE:], _order(data)), MOST_ENTRIES + 1)
+        )
+        check_entries(len(elements), "arrays")
+        found = (_variable(kind, content, _order(data)) for kind, content in elements)
+        variables = [variable for variable in found if variable is not None]
     return data, variables
 
 

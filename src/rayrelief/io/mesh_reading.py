@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections import Counter
 from io import BytesIO
@@ -11,10 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from rayrelief.errors import FileError
-from rayrelief.io.sources import BROKEN, check_room, damaged, read_bytes
+from rayrelief.io.sources import (
+    BROKEN,
+    check_entries,
+    check_room,
+    damaged,
+    parse_json,
+    read_bytes,
+)
 from rayrelief.mesh import Mesh
 
 ROOM = 20  # bytes of memory for a byte of the file, at most
+MOST_MESHES = 1000  # in a file: ours hold one
+MARKS = {".obj": b"usemtl", ".stl": b"endsolid"}  # of a mesh in files of text
 MOST_TIMES = 16  # that the parts of a .glb file may be as large as the file: ours are so once
 COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 
@@ -25,12 +33,12 @@ def read_triangles(path: Path) -> Mesh:
 
     data = read_bytes(path)
     try:
-        used = _bytes_used(data) if path.suffix.lower() == ".glb" else 0
+        kind = path.suffix.lower()
+        used = _bytes_used(data) if kind == ".glb" else 0
+        check_entries(data.count(MARKS[kind]) if kind in MARKS else 0, "meshes", MOST_MESHES)
         check_room(path, ROOM * max(used, len(data)))
         with np.errstate(all="ignore"):
-            mesh = trimesh.load(
-                BytesIO(data), file_type=path.suffix[1:].lower(), force="mesh", process=False
-            )
+            mesh = trimesh.load(BytesIO(data), file_type=kind[1:], force="mesh", process=False)
             vertices = np.asarray(mesh.vertices, dtype=np.float64)
             faces = np.asarray(mesh.faces, dtype=np.int64).reshape(-1, 3)
         if vertices.shape[1:] != (3,):
@@ -53,10 +61,11 @@ def _bytes_used(data: bytes) -> int:
     Each view, each accessor and each mesh of a node is a copy, however often they share their data.
     """
     (length,) = struct.unpack_from("<I", data, 12)
-    tree = json.loads(data[20 : 20 + length].decode())
+    tree = parse_json(data[20 : 20 + length])
     views, accessors, meshes, nodes, scenes = (
         tree.get(name, []) for name in ("bufferViews", "accessors", "meshes", "nodes", "scenes")
     )
+    check_entries(max(map(len, (nodes, meshes, accessors, views))), "meshes", MOST_MESHES)
     lengths = [view["byteLength"] for view in views]
     sizes = [4 * each["count"] * COMPONENTS[each["type"]] for each in accessors]
     if not all(isinstance(each, int) and each >= 0 for each in (*lengths, *sizes)):

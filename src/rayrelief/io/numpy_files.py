@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 import sys
 import warnings
 import zipfile
@@ -20,6 +21,7 @@ from rayrelief.errors import FileError
 from rayrelief.io.sources import (
     BROKEN,
     READING_BYTES,
+    check_entries,
     check_room,
     check_signature,
     choose_name,
@@ -28,6 +30,12 @@ from rayrelief.io.sources import (
 )
 
 MOST_HEAD = 1 << 16  # bytes: NumPy reads as many as a head says before it looks at them
+# How long the list of the members of an archive is: what its end says, and what stands before the
+# end of a large one.
+END, LARGE = struct.Struct("<4x8xI6x"), struct.Struct("<4x36xQ28x")
+END_MARK, LARGE_MARK = b"PK\x05\x06", b"PK\x06\x06"
+LONGEST_END = LARGE.size + END.size + (1 << 16)  # bytes, with a comment after it
+MEMBER = 46  # bytes in that list, at least
 # Of members of an archive: the others are decompressed without bound, however little is asked for.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -45,11 +53,7 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
 def read_npz(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
     """Array of a .npz file: the first of ``keys`` that it has, else its only one."""
     check_signature(path)
-    with (
-        _refusing_damage(path),
-        open_file(path) as file,
-        np.load(file, allow_pickle=False) as archive,
-    ):
+    with _open_archive(path) as archive:
         name = choose_name(path, archive.files, keys)
         member = name if name in archive.zip.namelist() else f"{name}.npy"
         entry = archive.zip.getinfo(member)
@@ -70,12 +74,28 @@ def read_npz(path: Path, keys: Sequence[str] = ()) -> npt.NDArray[Any]:
 def npz_names(path: Path) -> tuple[str, ...]:
     """Names of the arrays in a .npz file."""
     check_signature(path)
-    with (
-        _refusing_damage(path),
-        open_file(path) as file,
-        np.load(file, allow_pickle=False) as archive,
-    ):
+    with _open_archive(path) as archive:
         return tuple(archive.files)
+
+
+@contextmanager
+def _open_archive(path: Path) -> Iterator[Any]:
+    with _refusing_damage(path), open_file(path) as file:
+        _check_members(file)
+        with np.load(file, allow_pickle=False) as archive:
+            yield archive
+
+
+def _check_members(file: IO[bytes]) -> None:
+    """Raise ValueError for an archive of very many members, all of which are read at once."""
+    file.seek(-min(LONGEST_END, file.seek(0, os.SEEK_END)), os.SEEK_END)
+    tail = file.read()
+    last = tail.rfind(END_MARK, 0, max(0, len(tail) - END.size + len(END_MARK)))
+    for mark, end, start in ((END_MARK, END, last), (LARGE_MARK, LARGE, last - LARGE.size)):
+        if start >= 0 and tail.startswith(mark, start):
+            (length,) = end.unpack_from(tail, start)
+            check_entries(length // MEMBER, "arrays")
+    file.seek(0)
 
 
 @contextmanager

@@ -10,6 +10,9 @@ from __future__ import annotations
 import struct
 import zlib
 
+from rayrelief.io.sources import MOST_ENTRIES, check_entries
+
+SMALLEST = 1000  # bytes of a chunk on average, where there are very many
 PICTURE = (b"IHDR", b"PLTE", b"tRNS", b"IDAT")
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -29,6 +32,7 @@ def split_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
         if zlib.crc32(content, zlib.crc32(kind)) != struct.unpack_from(">I", data, end)[0]:
             raise ValueError("a checksum is wrong")
         chunks.append((kind, content))
+        check_entries(len(chunks), "chunks", MOST_ENTRIES + len(data) // SMALLEST)
         position = end + 4
     return chunks
 

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rayrelief.errors import FileError
-from rayrelief.io.sources import read_bytes
+from rayrelief.io.sources import parse_json, read_bytes
 
 REPORT_NAME = "report.json"
-LARGEST = 50_000_000  # bytes: the sizes of a million parts
+LARGEST, MOST_PARTS = 50_000_000, 2_000_000  # bytes and values: the sizes of a million parts
 
 
 def read_report(path: Path) -> dict[str, Any] | None:
     """Report of a run; None where there is none, or something else."""
     try:
-        report = json.loads(read_bytes(path, largest=LARGEST))
-    except (FileError, ValueError, RecursionError):
+        report = parse_json(read_bytes(path, largest=LARGEST), MOST_PARTS)
+    except (FileError, ValueError):
         return None
     return report if isinstance(report, dict) and "rayrelief" in report else None
 
 
-def result_in(folder: Path, names: Iterable[str]) -> Path | None:
+def result_in(folder: Path, names: Iterable[str], report: dict[str, Any] | None) -> Path | None:
     """First of these files that a folder holds; what its report leaves out is of another run."""
-    report = read_report(folder / REPORT_NAME) or {}
-    own = (folder / name for name in names if "files" not in report or name in files_of_run(report))
+    listed = None if report is None or "files" not in report else files_of_run(report)
+    own = (folder / name for name in names if listed is None or name in listed)
     return next((path for path in own if path.is_file()), None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import os
 import stat
@@ -12,6 +13,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from rayrelief.errors import FileError, InputError
 from rayrelief.memory import in_words, memory_available
@@ -19,6 +21,9 @@ from rayrelief.memory import in_words, memory_available
 # Beside what a file stores: a value of the result, and what is computed to get there.
 READING_BYTES = 20  # per value
 SMALL = 1 << 24  # bytes that are there without asking
+# Of a file: the time of libraries may grow as the square of their number, and each takes memory.
+MOST_ENTRIES = 10_000  # arrays, channels, attributes
+MOST_PARTS = 1_000_000  # elements of JSON or XML, words of text
 # What decoders raise for bytes that are not as they should be. None of them says all that it may
 # raise, and each finds new ways: the kinds of errors, not those that were seen.
 BROKEN = (
@@ -32,6 +37,7 @@ NOT_FILES = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a link that leads back to itself",
 }
 
 SIGNATURES: dict[str, tuple[bytes, ...]] = {
@@ -153,6 +159,27 @@ def check_room(path: Path, needed: int) -> None:
         expected="a file whose content fits into memory",
         remedy="Check that this is the right file, crop it or halve its resolution",
     )
+
+
+def check_entries(count: int, what: str, most: int = MOST_ENTRIES) -> None:
+    """Raise ValueError for more entries than files have, however small each of them is."""
+    if count > most:
+        raise ValueError(f"{count:,} {what}, at most {most:,} are read")
+
+
+def check_parts(text: str, marks: str, most: int = MOST_PARTS) -> None:
+    """Raise ValueError for a text of more parts, each of which begins with a mark."""
+    check_entries(sum(map(text.count, marks)), "parts", most)
+
+
+def parse_json(data: bytes | str, most: int = MOST_PARTS) -> Any:
+    """Content of JSON; ValueError where it is broken, too deep, or has more parts."""
+    text = data if isinstance(data, str) else data.decode("utf-8-sig")
+    check_parts(text, ",[{", most)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
 
 
 def _no_file(path: Path, kind: int) -> FileError:

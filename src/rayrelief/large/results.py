@@ -12,6 +12,7 @@ import numpy as np
 
 from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
+from rayrelief.io.atomic import target_of
 from rayrelief.io.sources import BROKEN
 from rayrelief.large.arrays import TIFF, ZARR
 from rayrelief.large.layout import Window, shape_of
@@ -37,7 +38,9 @@ def check_place(path: Path) -> None:
             remedy="Give such a path with -o",
         )
     (tifffile_package if path.suffix.lower() in TIFF else zarr_package)()  # or says how to get it
-    if path.is_dir() and not _is_ours(path):
+    if path.suffix.lower() in TIFF:
+        target_of(path)
+    elif os.path.lexists(path) and (path.is_symlink() or not _is_ours(path)):
         raise FileError(
             f"{path} is there already, and was not written by rayrelief",
             expected="a path that can be created or replaced",
@@ -58,15 +61,18 @@ def check_disk(folder: Path, height: int, width: int) -> None:
 
 
 def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
-    """Write the depth of a map: whole, or not at all."""
-    partial = finished.job.store.folder / f"{RESULT}{path.suffix}"
+    """Write the depth of a map: whole, or not at all; an earlier one goes at once, too."""
+    folder = finished.job.store.folder
+    partial, earlier = folder / f"{RESULT}{path.suffix}", folder / f"{RESULT}.old"
     if path.suffix.lower() in TIFF:
         _write_tiff(partial, finished, about)
         os.replace(partial, path)
         return
-    shutil.rmtree(partial, ignore_errors=True)
+    for left in (partial, earlier):
+        shutil.rmtree(left, ignore_errors=True)
     _write_zarr(partial, finished, about)
-    shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        os.replace(path, earlier)
     os.replace(partial, path)
 
 

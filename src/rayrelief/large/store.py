@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import TEMPORARY, atomic_write, write_whole
-from rayrelief.io.sources import BROKEN, open_file, read_bytes
+from rayrelief.io.sources import BROKEN, open_file, parse_json, read_bytes
 from rayrelief.large.layout import Layout, Window, common, shape_of, size_of, within
 
 Array = npt.NDArray[Any]
@@ -83,7 +83,7 @@ class Store:
         if not path.is_file():
             return None
         with refusing_damage(path):
-            values: dict[str, Any] = json.loads(read_bytes(path, largest=LARGEST))
+            values: dict[str, Any] = parse_json(read_bytes(path, largest=LARGEST))
             if not isinstance(values, dict):
                 raise TypeError(f"{type(values).__name__} instead of named values")
         return values

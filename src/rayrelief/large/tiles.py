@@ -15,6 +15,7 @@ from rayrelief.batch.running import run
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
+from rayrelief.io.atomic import write_whole
 from rayrelief.io.meshes import write_mesh
 from rayrelief.large.equations import CUT
 from rayrelief.large.joining import equations_of
@@ -32,6 +33,7 @@ INDEX, OVERVIEW = "tiles.json", "overview.glb"
 def write_tiles(folder: Path, finished: Finished, engine: Engine, progress: Progress) -> None:
     """Write all tiles, the overview, and the index that says where each of them is."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / INDEX).unlink(missing_ok=True)  # else that of an earlier run lists tiles of this one
     job, numbers = finished.job, range(len(finished.job.layout))
     entries: dict[int, dict[str, Any]] = {}
     for index, end in run(engine, partial(_write_tile, job, folder), numbers):
@@ -48,7 +50,7 @@ def write_tiles(folder: Path, finished: Finished, engine: Engine, progress: Prog
         "overview": {"file": OVERVIEW, "every": stride, **_bounds(overview)},
         "tiles": [entries[number] for number in numbers if entries[number]["file"]],
     }
-    (folder / INDEX).write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
+    write_whole(folder / INDEX, json.dumps(listed, indent=2) + "\n")
 
 
 def _write_tile(job: Job, folder: Path, number: int) -> dict[str, Any]:

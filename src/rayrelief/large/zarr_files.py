@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rayrelief.io.sources import check_room, is_there, read_bytes
+from rayrelief.io.sources import check_room, is_there, parse_json, read_bytes
 from rayrelief.large.frames import COMPRESSORS, check_frame
 from rayrelief.optional import library
 
@@ -63,7 +62,7 @@ def read_head(path: Path) -> dict[str, Any] | None:
     """What describes an array, or a group of version 3; None if nothing does."""
     for name in ARRAYS:
         if is_there(path / name):
-            head = json.loads(read_bytes(path / name, largest=LARGEST_HEAD))
+            head = parse_json(read_bytes(path / name, largest=LARGEST_HEAD))
             if not isinstance(head, dict):
                 raise ValueError(f"{name} holds no mapping")
             return head

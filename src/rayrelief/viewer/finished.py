@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,23 +70,25 @@ def read_finished(path: str | os.PathLike[str]) -> Finished:
     folder = as_path(path)
     if not folder.exists():
         raise missing(folder, "a folder that rayrelief integrate has written")
-    depth, _ = read_depth(_one_of(folder, DEPTHS))
+    report = read_report(folder / REPORT_NAME)
+    depth, _ = read_depth(_one_of(folder, DEPTHS, report))
     if not np.isfinite(depth).any():
         raise FileError(
             f"the depth in {folder} has no finite value",
             expected="a surface",
             remedy="Check how the run ended: rayrelief integrate says it",
         )
-    camera = read_camera(_one_of(folder, CAMERAS), height=depth.shape[0], width=depth.shape[1])
-    beside = result_in(folder, [LAYERS])
+    height, width = depth.shape
+    camera = read_camera(_one_of(folder, CAMERAS, report), height=height, width=width)
+    beside = result_in(folder, [LAYERS], report)
     layers = Layers() if beside is None else Layers.read(beside, depth.shape)
-    unit, summary = _report(folder / REPORT_NAME)
+    unit, summary = _told(report)
     return Finished(folder.resolve().name, folder, depth, camera, layers, unit, summary)
 
 
-def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
+def _one_of(folder: Path, names: tuple[str, ...], report: dict[str, Any] | None) -> Path:
     """First of these files that a folder has."""
-    if path := result_in(folder, names):
+    if path := result_in(folder, names, report):
         return path
     raise FileError(
         f"{folder} is not a folder with a result: it has no {names[0]}",
@@ -94,9 +97,8 @@ def _one_of(folder: Path, names: tuple[str, ...]) -> Path:
     )
 
 
-def _report(path: Path) -> tuple[str, str]:
+def _told(report: dict[str, Any] | None) -> tuple[str, str]:
     """Unit and summary from a report; empty where there is none to be understood."""
-    report = read_report(path)
     if report is None:
         return "", ""
     parts = [(report.get("method"), "type"), (report.get("status"), "cause")]

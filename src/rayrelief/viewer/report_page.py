@@ -52,7 +52,8 @@ class Shown:
     @cached_property
     def finished(self) -> Finished | None:
         """What it knows at every pixel; None without its layers."""
-        return read_finished(self.folder) if result_in(self.folder, [LAYERS]) else None
+        layers = result_in(self.folder, [LAYERS], self.report)
+        return None if layers is None else read_finished(self.folder)
 
     @classmethod
     def read(cls, folder: Path) -> Shown:
@@ -96,7 +97,7 @@ class Shown:
             for title in ("method", "camera", "preprocessing", "versions")
             for key, value in _part(report, title).items()
         }
-        preview = result_in(self.folder, [PREVIEW])
+        preview = result_in(self.folder, [PREVIEW], self.report)
         return {
             "title": f"{report.get('scene', self.folder.name)} ({self.folder.name})",
             "summary": _rows(summary | errors),
@@ -118,7 +119,7 @@ class Shown:
 
     def _surface(self, most_faces: int) -> dict[str, Any] | None:
         """The mesh in the axes of WebGL, within a cube around the origin; None without a file."""
-        path = result_in(self.folder, MESHES)
+        path = result_in(self.folder, MESHES, self.report)
         if path is None:
             return None
         mesh = read_triangles(path)

@@ -5,15 +5,15 @@ The limits are far beyond the calibration of any camera; what they leave is read
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rayrelief.errors import FileError
+from rayrelief.io import sources
+from rayrelief.io.sources import check_parts
 
-MOST_PARTS = 1_000_000  # elements of JSON or XML, words of text
 LARGEST_YAML = 1_000_000  # characters: its parser is slow
 MOST_NODES = 100_000  # of YAML, with every alias as often as it is used
 DEEPEST = 60  # of YAML, whose parser in C has no limit of its own
@@ -28,9 +28,8 @@ BROKEN_SCALARS = (ValueError, IndexError, KeyError, AttributeError, OverflowErro
 def parse_json(path: Path, text: str) -> Any:
     """Content of JSON."""
     try:
-        check_parts(text, ",[{")
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return sources.parse_json(text)
+    except ValueError as error:
         raise broken(path, "JSON", str(error)) from error
 
 
@@ -85,13 +84,6 @@ def parse_yaml(path: Path, text: str) -> Any:
         if not declared and path.suffix.lower() not in (".yaml", ".yml"):
             return None
         raise broken(path, "YAML", " ".join(str(error).split())) from error
-
-
-def check_parts(text: str, marks: str) -> None:
-    """Raise ValueError for more parts than a calibration has, each of which begins with a mark."""
-    parts = sum(text.count(mark) for mark in marks)
-    if parts > MOST_PARTS:
-        raise ValueError(f"{parts:,} parts, at most {MOST_PARTS:,} are read")
 
 
 def check_nodes(events: Iterable[Any]) -> None:

@@ -42,13 +42,15 @@ def dry_run(
     threads: int | None,
     memory_check: bool,
     mesh_formats: list[str],
+    solid: bool,
     as_json: bool,
 ) -> None:
     """Tell what it takes to integrate a scene; InputError where the memory does not suffice."""
     check_folder(out)
     say_notes(scene)
     pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
-    backend, afterwards = CPU(threads), files_memory(pixels, inside, method, mesh_formats)
+    backend = CPU(threads)
+    afterwards = files_memory(pixels, inside, method, mesh_formats, solid)
     memory = {
         "needed": memory_needed(pixels, inside, method, backend, afterwards=afterwards),
         "available": memory_available(),

@@ -26,7 +26,7 @@ from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, 
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
-from rayrelief.io.atomic import locked, write_whole
+from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
 from rayrelief.large.planning import side_for
@@ -76,9 +76,9 @@ def integrate_large(
     if set(mesh_formats) - {"ply", "glb"}:
         raise typer.BadParameter("--mesh-format: the tiles of a map in blocks are .glb files")
     began, path, out = time.perf_counter(), absolute(paths[0]), absolute(out)
-    check_folder(out.parent)
     work = out.with_name(f"{out.name}.work")
     beside = [out.with_suffix(suffix) for suffix in (".json", ".camera.json", ".tiles")]
+    check_folder(out.parent, beside[:2])
     read = scene_files(path, source.camera_text, source.mask)
     check_not_replaced(read, beside)
     # These two are removed with all that is in them.
@@ -134,6 +134,7 @@ def integrate_large(
                 progress=progress,
             )
             report = _report(found, finished, time.perf_counter() - began)
+            report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
             write_depth(out, finished, report)
             write_camera(out.with_suffix(".camera.json"), camera)
             if "glb" in mesh_formats:
@@ -142,6 +143,8 @@ def integrate_large(
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
         write_whole(report_file, to_json(report) + "\n")
+        for folder in (out.parent, out.with_suffix(".tiles")):
+            discard_leftovers(folder)
         shutil.rmtree(work)
     if not finished.converged:
         say("warning: the blocks had not settled after the last sweep (see changes in the report)")
