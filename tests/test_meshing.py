@@ -110,7 +110,7 @@ def test_few_faces_cross_true_jumps(name, method):
     footprint = result._problem.view.footprint(result.depth)
     torn = (np.abs(result.jumps.towards(*step)) > 3 * footprint for step in steps)
     right, down = (jump & each for jump, each in zip((right, down), torn, strict=True))
-    assert over_jumps(result.mesh(), right, down) <= 4, "where the result itself jumps"
+    assert over_jumps(result.mesh(), right, down) <= 6, "where the result itself jumps"
     assert spread(result.mesh().vertices) < FARTHEST
     assert len(result.mesh().faces) > 0.97 * len(whole_mesh(result).faces)
 

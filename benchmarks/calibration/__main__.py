@@ -26,6 +26,7 @@ from benchmarks.calibration.edges import (
     turned,
 )
 from benchmarks.calibration.extended import extended_table
+from benchmarks.calibration.found import jump_table
 from benchmarks.calibration.plots import calibration_figure
 from benchmarks.calibration.sketches import sketch_figure
 from benchmarks.calibration.stages import stage_figure, stage_table
@@ -69,6 +70,7 @@ PARTS: command.Parts = {
     "curves": lambda chosen: curves(chosen.size, chosen.images),
     "stages": lambda chosen: stages(chosen.size, chosen.images),
     "costs": lambda chosen: [cost_table(chosen.size)],
+    "jumps": lambda chosen: [jump_table(chosen.size)],
     "extended": lambda chosen: [extended_table(chosen.size)],
 }
 

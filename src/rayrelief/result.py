@@ -154,9 +154,8 @@ class Integration:
         SWITCH.check("both", both)
         rule = cut, min_part, both
         if rule not in self._meshes:
-            view = self._problem.view
+            view, inside = self._problem.view, np.isfinite(self.depth)
             cuts = self.torn_edges(cut, both=both).cuts(cut, wraps=view.wraps)
-            inside = np.isfinite(self.depth)
             mesh = clean_mesh(
                 self.points()[inside],
                 inside,
@@ -248,8 +247,8 @@ class Integration:
     @cached_property
     def jumps(self) -> EdgeMaps:
         """Signed jump of every directed edge, along the ray in between, in the unit of depth."""
-        problem = self._problem
-        return EdgeMaps.of(problem.graph, jump_sizes(problem, problem.unknown(self.depth)))
+        sizes = jump_sizes(self._problem, self._problem.unknown(self.depth))
+        return EdgeMaps.of(self._problem.graph, sizes)
 
     @cached_property
     def relative_jumps(self) -> EdgeMaps:
