@@ -93,9 +93,15 @@ def fit_cost(residual: float, sigma: float) -> Any:
 
 
 @njit(inline="always", error_model="numpy")
+def least_jump_cost(half_width: float, lead: float, costs: Costs) -> Any:
+    """Cost of a jump of no size, whatever its order."""
+    return costs.dear - math.log(jump_odds(half_width, lead, costs))
+
+
+@njit(inline="always", error_model="numpy")
 def least_jump_costs(half_width: float, lead: float, costs: Costs) -> Any:
     """Costs of jumps of no size: in order, and against it."""
-    likely = costs.dear - math.log(jump_odds(half_width, lead, costs))
+    likely = least_jump_cost(half_width, lead, costs)
     order = order_probability(half_width, lead, costs)
     in_order = likely - costs.order * math.log(2.0 * order)
     return in_order, likely - costs.order * math.log(2.0 - 2.0 * order)

@@ -19,7 +19,7 @@ from rayrelief.methods.ordered.evidence import (
     fit_cost,
     jump_cost,
     jump_odds,
-    least_jump_costs,
+    least_jump_cost,
     order_probability,
     outside,
 )
@@ -85,10 +85,13 @@ def _contacts(
 def _saved_by_a_jump(
     residual: float, half_width: float, sigma: float, lead: float, costs: Costs
 ) -> Any:
-    """By how much a jump costs less than a continuous surface."""
-    least = least_jump_costs(half_width, lead, costs)
+    """By how much a jump costs less than a continuous surface.
+
+    The surface is what it is: that a jump is in order makes it no likelier there.
+    """
+    least = least_jump_cost(half_width, lead, costs)
     fits = fit_cost(residual, math.hypot(sigma, BENT))
-    return fits - jump_cost(residual, half_width, lead, least, costs)
+    return fits - jump_cost(residual, half_width, lead, (least, least), costs)
 
 
 @njit(cache=True, error_model="numpy")
