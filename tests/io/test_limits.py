@@ -278,8 +278,7 @@ def test_reading_takes_less_than_forty_bytes_per_pixel_beyond_the_result(tmp_pat
 
 
 def test_an_image_that_is_to_be_turned_is_read(tmp_path):
-    import tifffile
-
+    tifffile = pytest.importorskip("tifffile")
     path = tmp_path / "turned.tif"
     by_a_quarter = [(274, "H", 1, 6, True)]
     tifffile.imwrite(path, np.zeros((20, 30, 3), np.uint16), extratags=by_a_quarter)
