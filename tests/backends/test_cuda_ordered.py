@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,9 +51,11 @@ def ordered_problem(shape=(40, 52), method=None):
     st.sampled_from([OrderedHuber(), Redescending(1.0), Redescending(np.inf)]),
     st.floats(-4, -1),
     st.sampled_from([4, "diagonal", 8]),
+    st.sampled_from([0.0, 0.9, 5.0]),
 )
-def test_laws_weigh_as_they_do_on_the_cpu(seed, law, power, connectivity):
+def test_laws_weigh_as_they_do_on_the_cpu(seed, law, power, connectivity, degrees):
     equations = ordered_problem(method=Ordered(connectivity=connectivity)).equations
+    equations = replace(equations, noise=np.radians(degrees))
     graph = equations.graph
     start = 10**power * np.random.default_rng(seed).normal(size=graph.size)
     running = started(problem_of(equations, start=start))

@@ -82,6 +82,15 @@ def test_the_ordered_cost_is_convex(seed, share):
     assert between <= bound * (1 + 1e-12)
 
 
+@pytest.mark.parametrize(("degrees", "times"), [(0.6, 1.0), (0.9, 1.5), (1.2, 2.0), (5.0, 2.0)])
+def test_fewer_widths_are_narrow_where_normals_are_noisy(degrees, times):
+    rng, law = np.random.default_rng(0), OrderedHuber()
+    equations = random_equations(rng)
+    x = rng.normal(0, 1, equations.graph.size)
+    noisy = cost(law, replace(equations, noise=np.radians(degrees)), x)[0]
+    assert noisy == pytest.approx(cost(OrderedHuber(narrow=law.narrow / times), equations, x)[0])
+
+
 @given(SEED)
 def test_a_jump_in_the_right_order_is_cheaper(seed):
     rng = np.random.default_rng(seed)

@@ -11,12 +11,13 @@ from rayrelief.compiled import njit, prange
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.edge_equations import EdgeEquations
-from rayrelief.formulation.intervals import IntervalEquations
+from rayrelief.formulation.intervals import ALLOWED, IntervalEquations
 from rayrelief.laws.base import EdgeTerms, Flux, offsets_of
 from rayrelief.laws.bilateral import NODES_PER_BLOCK
 from rayrelief.solvers.kernels import FUSED
 
 LEAST = 1e-7  # weight of an edge: nothing is cut off altogether
+AVERAGED = 2.0  # how many times smaller widths count as narrow where normals are noisy, at most
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,12 @@ class _IntervalLaw:
             known.lead[d // 2],
             x,
         )
-        _weighted_edges(edges, self._settings(), conductance[0], flux[0], energies)
+        _weighted_edges(edges, self._settings(known.noise), conductance[0], flux[0], energies)
         conductance[1], flux[1] = 0.0, 0.0
         return energies
 
-    def _settings(self) -> tuple[bool, float, float, float, float, float]:
+    def _settings(self, noise: float) -> tuple[bool, float, float, float, float, float]:
+        """Return what the kernel reads, for normals with so much noise in radians."""
         raise NotImplementedError
 
 
@@ -76,7 +78,8 @@ class OrderedHuber(_IntervalLaw):
         Where the cost turns from quadratic to linear, in standard deviations.
     narrow
         Half-width of the interval, in pixels, up to which a jump costs the full slope; beyond it
-        the slope falls with the square of the width.
+        the slope falls with the square of the width. Where normals are noisy, widths are those of
+        averaged ones, which bend less, and this is up to ``AVERAGED`` times smaller.
     cheapest
         The least slope, over the full one.
     ridge
@@ -96,8 +99,9 @@ class OrderedHuber(_IntervalLaw):
         cuts: BoolArray = np.less(terms.weights, 0.5)
         return cuts
 
-    def _settings(self) -> tuple[bool, float, float, float, float, float]:
-        return False, self.corner, self.narrow, self.cheapest, self.ridge, self.sure
+    def _settings(self, noise: float) -> tuple[bool, float, float, float, float, float]:
+        narrow = self.narrow / min(max(noise / ALLOWED, 1.0), AVERAGED)
+        return False, self.corner, narrow, self.cheapest, self.ridge, self.sure
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class Redescending(_IntervalLaw):
         cuts: BoolArray = np.less(terms.weights, 0.25)
         return cuts
 
-    def _settings(self) -> tuple[bool, float, float, float, float, float]:
+    def _settings(self, noise: float) -> tuple[bool, float, float, float, float, float]:
         return True, self.width, 0.0, 0.0, 0.0, 0.0
 
 

@@ -86,6 +86,8 @@ def put_equations(work: Workspace, equations: EdgeEquations) -> None:
     work.grid["logarithmic"] = equations.unknown == "log-depth"
     scalars = np.zeros(1, SCALARS)
     scalars["nodes"], scalars["components"] = graph.size, graph.component_count
+    if isinstance(equations, IntervalEquations):
+        scalars["noise"] = equations.noise
     work.point("s", work.machine.put(scalars.view(np.int64)))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from rayrelief.formulation import confidence, intervals, loops
+from rayrelief.laws import ordered
 
 Array = Any
 """An array in the memory of a machine."""
@@ -34,7 +35,7 @@ FILES = (
     "parts.cu",
     "moves.cu",
 )
-# Constants of formulation/ that kernels share.
+# Constants of formulation/ and laws/ that kernels share.
 SHARED = {
     "STEEPEST": intervals.STEEPEST,
     "EXACT": intervals.EXACT,
@@ -48,6 +49,7 @@ SHARED = {
     "UNRELATED": loops.UNRELATED,
     "EXTENT": loops.EXTENT,
     "AGREEING": loops.AGREEING,
+    "AVERAGED": ordered.AVERAGED,
     "LEAST_CONFIDENCE": confidence.LEAST,
 }
 

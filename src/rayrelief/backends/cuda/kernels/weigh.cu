@@ -53,7 +53,8 @@ DEVICE void weigh_bilateral(const Grid& g, i64 i, const i64* neighbour, int d, D
 // convex law, or the width of the redescending one.
 #define LEAST 1e-7f  // weight of an edge: nothing is cut off altogether
 DEVICE float slope_of(const Grid& g, float z, float half_width, float lead) {
-  float ratio = g.narrow / fmaxf(fabsf(half_width), g.narrow);
+  float narrow = g.narrow / fminf(fmaxf((float)(g.s->noise / ALLOWED), 1.f), (float)AVERAGED);
+  float ratio = narrow / fmaxf(fabsf(half_width), narrow);
   float cheap = fmaxf(ratio * ratio, g.cheapest);
   if (half_width < 0.f) cheap = fminf(1.f, g.ridge * cheap);
   if (z * lead < 0.f) return cheap;  // the side that recedes faster comes out in front
