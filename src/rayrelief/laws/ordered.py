@@ -17,7 +17,7 @@ from rayrelief.laws.bilateral import NODES_PER_BLOCK
 from rayrelief.solvers.kernels import FUSED
 
 LEAST = 1e-7  # weight of an edge: nothing is cut off altogether
-AVERAGED = 2.0  # how many times smaller widths count as narrow where normals are noisy, at most
+AVERAGED = 4.0  # how many times smaller widths count as narrow where normals are noisy, at most
 
 
 @dataclass(frozen=True)
