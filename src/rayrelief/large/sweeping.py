@@ -18,7 +18,7 @@ from rayrelief.solvers.multigrid import Multigrid
 if TYPE_CHECKING:
     from rayrelief.large.steps import Job
 
-SOLVER = Multigrid(rtol=1e-4)  # of the correction: the next sweep finds what is left
+SOLVER = Multigrid(rtol=1e-2)  # of the correction: the next sweep finds what is left
 
 
 def solve_block(
