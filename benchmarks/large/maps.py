@@ -83,7 +83,7 @@ def in_blocks(
         return done.job.store.window(layout, "depth", whole).astype(np.float64), done
 
 
-def write_map(name: str, side: int, folder: Path) -> Camera:
+def write_map(name: str, side: int, folder: Path, seed: int = 0) -> Camera:
     """Render a scene in parts into zarr arrays: normals.zarr and truth.zarr."""
     camera: Any = (
         crowd_camera(side, side)
@@ -96,7 +96,7 @@ def write_map(name: str, side: int, folder: Path) -> Camera:
     chunks["chunks"] = (RENDERED, RENDERED, 3)
     normals = zarr.create_array(folder / "normals.zarr", shape=(side, side, 3), **chunks)
     normals.attrs["convention"] = "opencv"
-    shapes = crowd_shapes(side, side) if name == "crowd" else []
+    shapes = crowd_shapes(side, side, seed=seed) if name == "crowd" else []
     for rows, columns in windows(side, side, RENDERED):
         height, width = rows.stop - rows.start, columns.stop - columns.start
         part = camera.crop(columns.start, rows.start, width, height)

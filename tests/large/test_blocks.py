@@ -11,6 +11,8 @@ from rayrelief.errors import InputError
 from rayrelief.large.equations import EdgeImages, settled
 from rayrelief.large.layout import Layout
 from rayrelief.large.planning import side_for
+from rayrelief.large.steps import Job
+from rayrelief.large.store import Store
 from rayrelief.methods import Ordered, RayPlane, Smooth
 from rayrelief.problem import assemble
 from rayrelief.synthetic.crowd import crowd
@@ -125,6 +127,46 @@ def test_what_is_done_is_not_done_again(noisy, in_memory, depth_of):
     depth, _ = depth_of(*given)
     assert len(source.reads) == len(layout)
     np.testing.assert_array_equal(depth, straight)
+
+
+@pytest.mark.parametrize("stage", ["keeping blocks", "looking again"])
+def test_a_second_look_goes_on_where_it_was_killed(noisy, in_memory, depth_of, stage):
+    camera, mask = Orthographic(size=(WIDTH, HEIGHT)), np.ones((HEIGHT, WIDTH), bool)
+    layout, method = Layout.of(HEIGHT, WIDTH, 130, 16), Ordered(max_iterations=4)
+    straight, finished = depth_of(in_memory(noisy, mask), camera, method, layout)
+
+    class KilledError(Exception):
+        pass
+
+    def kill(name, done, _):
+        if (name, done) == (stage, 2):
+            raise KilledError
+
+    source = in_memory(noisy, mask)
+    given = source, camera, method, layout, "killed"
+    with pytest.raises(KilledError):
+        depth_of(*given, progress=kill)
+    depth, again = depth_of(*given)
+    assert len(source.reads) == 2 * len(layout)
+    assert again.changes == finished.changes
+    np.testing.assert_array_equal(depth, straight)
+
+
+def test_a_second_look_begins_at_the_joined_surface_and_holds_its_ends(noisy, in_memory, tmp_path):
+    """What is looked at again is the map, of which a block is a part: its ends stay."""
+    camera, mask = Orthographic(size=(WIDTH, HEIGHT)), np.ones((HEIGHT, WIDTH), bool)
+    layout, method = Layout.of(HEIGHT, WIDTH, 130, 16), Ordered(rounds=0)
+    whole = rayrelief.integrate(noisy, camera, method=method).depth
+    source, store = in_memory(noisy, mask), Store(tmp_path)
+    job = Job(source, camera, method, layout, store, "z", 1, look=1)
+    for number in range(len(layout)):
+        store.write("joined", number, whole[layout.block(number).core] + 7.0)
+    job.decide(0)
+    block = layout.block(0).whole
+    found = store.read(job.surface(0), 0) - whole[block] - 7.0
+    assert np.abs(found).max() < 0.05 * np.std(whole)
+    assert np.abs(found[-1]).max() < 1e-5 * np.std(whole)
+    assert np.abs(found[:, -1]).max() < 1e-5 * np.std(whole)
 
 
 def test_a_folder_is_for_one_run(noisy, in_memory, depth_of):

@@ -30,8 +30,8 @@ def test_its_matrix_is_what_moves_change_about_the_residual(in_memory, depth_of)
         block = layout.block(number)
         member = Member(block, block.whole, job.store.read("parts", number), np.ones(()))
         own = moves[job.first[number] : job.first[number + 1]]
-        x = job.store.read(f"surface.{sweep}", number) + lift(job, member, own)
-        job.store.write(f"surface.{sweep + 1}", number, x)
+        x = job.store.read(job.surface(sweep), number) + lift(job, member, own)
+        job.store.write(job.surface(sweep + 1), number, x)
     asked = np.zeros((2, *moves.shape))
     product = np.zeros(moves.size)
     for number in range(len(layout)):

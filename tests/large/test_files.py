@@ -18,7 +18,7 @@ from rayrelief.errors import FileError
 from rayrelief.io.atomic import locked
 from rayrelief.large.planning import kind_of
 from rayrelief.large.results import halved
-from rayrelief.large.running import _State
+from rayrelief.large.state import State
 from rayrelief.large.store import Store
 from rayrelief.methods import Smooth
 from rayrelief.synthetic.surroundings import wavy_relief
@@ -215,10 +215,10 @@ def test_a_broken_working_folder(content, begun):
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY"])
 def test_broken_arrays_of_a_working_folder(content, tmp_path):
-    (tmp_path / "state.npz").write_bytes(content)
+    (tmp_path / "state.0.npz").write_bytes(content)
     (tmp_path / "depth.0.npy").write_bytes(content)
     with pytest.raises(FileError, match="to begin again"):
-        _State.load(tmp_path / "state.npz")
+        State.load(tmp_path / "state.0.npz")
     with pytest.raises(FileError, match="to begin again"):
         Store(tmp_path).read("depth", 0)
 

@@ -88,7 +88,7 @@ def glued(job: Job, window: Window, sweep: int, moves: FloatArray | None = None)
     total, weight = np.zeros(shape_of(window)), np.zeros(shape_of(window))
     for member in members(job, window):
         number, both = member.block.number, member.both
-        x = np.array(job.store.read(f"surface.{sweep}", number)[within(both, member.block.whole)])
+        x = np.array(job.store.read(job.surface(sweep), number)[within(both, member.block.whole)])
         if moves is not None:
             x += lift(job, member, moves[job.first[number] : job.first[number + 1]])
         found = np.isfinite(x)
@@ -99,6 +99,13 @@ def glued(job: Job, window: Window, sweep: int, moves: FloatArray | None = None)
         total, weight, out=np.full(total.shape, np.nan), where=weight > 0
     )
     return surface
+
+
+def filled(x: FloatArray) -> FloatArray:
+    """A surface, changed in place: its median where it has no value."""
+    missing = ~np.isfinite(x)
+    x[missing] = 0.0 if missing.all() else np.median(x[~missing][::101])
+    return x
 
 
 def ring_values(job: Job, block: Block, sweep: int, moves: FloatArray) -> FloatArray:

@@ -96,6 +96,14 @@ class Layout:
         )
         return first, second
 
+    def before_the_end(self, block: Block) -> Window:
+        """Pixels of a block but for the outermost, of sides that are no border of the map."""
+        rows, columns = (
+            slice(part.start + (part.start > 0), part.stop - (part.stop < length))
+            for part, length in zip(block.whole, self.shape, strict=True)
+        )
+        return rows, columns
+
     def around(self, window: Window, *, cores: bool = False) -> Iterator[Block]:
         """Blocks, or cores of blocks, that have pixels in a window."""
         rows, columns = self.grown(window, 0 if cores else self.overlap)

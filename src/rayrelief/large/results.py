@@ -23,7 +23,7 @@ from rayrelief.large.zarr_files import read_head, zarr_package
 from rayrelief.memory import in_words
 
 CHUNK, TILE = 512, 256  # pixels along a side
-KEPT = 50  # bytes per pixel: equations, surfaces and parts of all blocks, and the depth
+KEPT = 60  # bytes per pixel: equations, two surfaces and parts of all blocks, and the depth
 AT_A_TIME = 4  # chunks along a side of what is written together
 SMALLEST = 512  # pixels along the longer side of the last level, at most
 NAME = "rayrelief"  # attribute that tells our own from what must not be replaced

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,22 +16,19 @@ from rayrelief.batch.running import run
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.io.atomic import atomic_write
-from rayrelief.io.sources import open_file
-from rayrelief.large.acceleration import Anderson
 from rayrelief.large.coarse import Coarse
 from rayrelief.large.joining import ring_values
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
+from rayrelief.large.state import State
 from rayrelief.large.steps import Decided, Job, Source
-from rayrelief.large.store import RUN, STATE, Store, refusing_damage
+from rayrelief.large.store import JOINED, RUN, STATE, Store, refusing_damage
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import ERROR_FRACTION
 
 TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
+LOOSE = 10  # times the tolerance is enough for a surface that is looked at again
 MOST_SWEEPS = 40
-FASTEST, SLOWEST = 0.2, 0.9  # factors by which changes fall that are believed
-
 
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
@@ -47,7 +43,7 @@ class Finished:
     job
         The map and its blocks.
     decided
-        What was found in each block.
+        What was found in each block by itself.
     changes
         Change of the values around the blocks in each sweep, over their relief.
     converged
@@ -61,54 +57,6 @@ class Finished:
     changes: tuple[float, ...]
     converged: bool
     components: int
-
-
-@dataclass
-class _State:
-    """Where the sweeps are: all that is not in the files of the blocks."""
-
-    sweep: int
-    ring: FloatArray
-    moves: FloatArray
-    changes: list[float] = field(default_factory=list)
-    anderson: Anderson = field(default_factory=Anderson)
-
-    @property
-    def left(self) -> float:
-        """Sum of the changes of all sweeps to come, if they fall no slower than the last ones."""
-        if len(self.changes) < 2:
-            return np.inf if not self.changes or self.changes[-1] > 0 else 0.0
-        falls = [b / a if a > 0 else 0.0 for a, b in pairwise(self.changes[-3:])]
-        rate = min(max(FASTEST, *falls), SLOWEST)
-        return self.changes[-1] * rate / (1 - rate)
-
-    def save(self, path: Path) -> None:
-        with atomic_write(path) as temporary, temporary.open("wb") as file:
-            np.savez(
-                file,
-                sweep=self.sweep,
-                ring=self.ring,
-                moves=self.moves,
-                changes=np.array(self.changes),
-                given=np.array(self.anderson.given),
-                came=np.array(self.anderson.came),
-            )
-
-    @classmethod
-    def load(cls, path: Path) -> _State:
-        with (
-            refusing_damage(path),
-            open_file(path) as file,
-            np.load(file, allow_pickle=False) as kept,
-        ):
-            anderson = Anderson(list(kept["given"]), list(kept["came"]))
-            return cls(
-                int(kept["sweep"]),
-                kept["ring"],
-                kept["moves"],
-                kept["changes"].tolist(),
-                anderson,
-            )
 
 
 def integrate_blocks(
@@ -146,25 +94,50 @@ def integrate_blocks(
     )
     _check_same(job)
     work = _Work(engine, progress, range(len(layout)))
-    decided: list[Decided] = work.each("integrating blocks", job.decide)
-    _judge(decided)
-    first = np.cumsum([0, *(each.parts for each in decided)])
-    bending = tuple(each.bending for each in decided)
-    job = replace(job, first=tuple(first.tolist()), bending=bending)
-    coarse = Coarse(work.each("joining blocks", job.couple), job.first[-1])
+    first = work.each("integrating blocks", job.decide)
+    _judge(first)
+    before, decided = [], first
+    if len(layout) > 1 and hasattr(method, "continued"):
+        before = _look(job, work, first, LOOSE * tolerance)
+        job = replace(job, look=1)
+        decided = work.each("looking again", job.decide)
+        job.store.discard(JOINED, len(layout))
+    job, coarse = _coupled(job, work, decided)
     state = _sweeps(job, work, coarse, tolerance)
     constants, components = _constants(job, work, coarse, state)
     work.each("writing blocks", partial(job.finish, sweep=state.sweep, moves=constants))
     converged = len(layout) == 1 or state.left <= tolerance
-    return Finished(job, decided, tuple(state.changes), converged, components)
+    return Finished(job, first, (*before, *state.changes), converged, components)
 
 
-def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> _State:
+def _look(job: Job, work: _Work, decided: list[Decided], tolerance: float) -> list[float]:
+    """Keep the surface joined from blocks that were integrated by themselves; its changes."""
+    noted = job.store.noted(JOINED)
+    if noted is None:
+        job, coarse = _coupled(job, work, decided)
+        state = _sweeps(job, work, coarse, tolerance)
+        work.each("keeping blocks", partial(job.join, sweep=state.sweep, moves=state.moves))
+        noted = {"changes": state.changes}
+        job.store.note(JOINED, noted)
+        job.store.discard(job.surface(state.sweep), len(job.layout))
+    with refusing_damage(job.store.folder / f"{JOINED}.json"):
+        return [float(change) for change in noted["changes"]]
+
+
+def _coupled(job: Job, work: _Work, decided: list[Decided]) -> tuple[Job, Coarse]:
+    """The job that knows the parts of all blocks, and its coarse problem."""
+    first = np.cumsum([0, *(each.parts for each in decided)])
+    bending = tuple(each.bending for each in decided)
+    job = replace(job, first=tuple(first.tolist()), bending=bending)
+    return job, Coarse(work.each("joining blocks", job.couple), job.first[-1])
+
+
+def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
     """Solve all blocks with the values around them held, and join them, until these stand still."""
-    path, numbers = job.store.folder / STATE, range(len(job.layout))
+    path, numbers = job.store.folder / f"{STATE}.{job.look}.npz", range(len(job.layout))
     lengths = [sum(map(size_of, job.layout.ring(job.layout.block(number)))) for number in numbers]
     ends = np.cumsum(lengths)
-    state = _State.load(path) if path.is_file() else _joined(job, work, coarse, 0)
+    state = State.load(path) if path.is_file() else _joined(job, work, coarse, 0)
     while len(numbers) > 1 and state.sweep < MOST_SWEEPS:
         if state.left <= tolerance:
             break
@@ -178,22 +151,22 @@ def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> _State:
         change = float(np.sqrt(np.mean((found.ring - state.ring) ** 2))) / relief
         ring = state.anderson.next(state.ring, found.ring)
         before = state.sweep
-        state = _State(sweep, ring, found.moves, [*state.changes, change], state.anderson)
+        state = State(sweep, ring, found.moves, [*state.changes, change], state.anderson)
         state.save(path)
-        job.store.discard(f"surface.{before}", len(numbers))
+        job.store.discard(job.surface(before), len(numbers))
     return state
 
 
-def _joined(job: Job, work: _Work, coarse: Coarse, sweep: int) -> _State:
+def _joined(job: Job, work: _Work, coarse: Coarse, sweep: int) -> State:
     """Moves of all nodes after a sweep, and the values around the blocks with them."""
     asked = work.each(f"sweep {sweep}, joining", partial(job.balance, sweep=sweep))
     moves = coarse.moves(asked, job.first)
     blocks = map(job.layout.block, range(len(job.layout)))
     rings = [ring_values(job, block, sweep, moves) for block in blocks]
-    return _State(sweep, np.concatenate(rings), moves)
+    return State(sweep, np.concatenate(rings), moves)
 
 
-def _constants(job: Job, work: _Work, coarse: Coarse, state: _State) -> tuple[FloatArray, int]:
+def _constants(job: Job, work: _Work, coarse: Coarse, state: State) -> tuple[FloatArray, int]:
     """Moves with which the median of each component is 0, and how many components there are."""
     task = partial(job.sample, sweep=state.sweep, moves=state.moves)
     samples = work.each("finding the median", task)

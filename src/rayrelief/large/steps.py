@@ -14,14 +14,15 @@ from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.graph import STEPS, Connectivity
 from rayrelief.large.coarse import Coupling, couple_core
 from rayrelief.large.equations import EdgeImages, parts, settled
-from rayrelief.large.joining import Asked, glued, residual_of_core
+from rayrelief.large.joining import Asked, filled, glued, residual_of_core
 from rayrelief.large.layout import Block, Layout, Window, shape_of, within
-from rayrelief.large.store import Store, refusing_damage
+from rayrelief.large.store import JOINED, Store, refusing_damage
 from rayrelief.large.sweeping import solve_block
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing
-from rayrelief.problem import assemble
+from rayrelief.problem import Anchors, Problem, assemble
 
+HELD = 1e3  # weight of a value that is held, over that of the surest equation
 SAMPLE = 8  # every so many pixels along a side count for the median
 
 
@@ -66,6 +67,8 @@ class Job:
     first, bending
         Number of the first part of each block, and of all parts; how many parts of each block may
         bend. Empty until all are decided.
+    look
+        0 while blocks are decided on by themselves, 1 once the joined surface is looked at again.
     """
 
     source: Source
@@ -77,12 +80,17 @@ class Job:
     threads: int | None
     first: tuple[int, ...] = ()
     bending: tuple[int, ...] = ()
+    look: int = 0
 
     @property
     def connectivity(self) -> Connectivity:
         """Neighbours that the method's equations join."""
         found: Connectivity = getattr(self.method, "connectivity", 4)
         return found
+
+    def surface(self, sweep: int) -> str:
+        """Name of the surfaces of blocks after a sweep."""
+        return f"surface.{self.look}.{sweep}"
 
     def camera_of(self, window: Window) -> Camera:
         """Camera of a part of the map."""
@@ -91,15 +99,16 @@ class Job:
 
     def decide(self, number: int) -> Decided:
         """Run the method on a block, and keep the surface and the equations that it ends with."""
-        noted = self.store.noted(f"decided.{number}")
+        name = f"decided.{self.look}.{number}"
+        noted = self.store.noted(name)
         if noted is not None:
-            with refusing_damage(self.store.folder / f"decided.{number}.json"):
+            with refusing_damage(self.store.folder / f"{name}.json"):
                 return Decided(**noted)
         block = self.layout.block(number)
         normals, mask = self.source.read(block.whole)
         mask = mask & np.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
         decided = self._run(block, normals, mask) if mask.any() else self._nothing(block)
-        self.store.note(f"decided.{number}", vars(decided))
+        self.store.note(name, vars(decided))
         return decided
 
     def couple(self, number: int) -> Coupling:
@@ -113,10 +122,15 @@ class Job:
     def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> int:
         """Solve a block with the values of its ring held: its number, those, and its moves."""
         number, ring, moves = given
-        if not self.store.has(f"surface.{sweep}", number):
+        if not self.store.has(self.surface(sweep), number):
             x = solve_block(self, self.layout.block(number), sweep - 1, ring, moves)
-            self.store.write(f"surface.{sweep}", number, x)
+            self.store.write(self.surface(sweep), number, x)
         return number
+
+    def join(self, number: int, sweep: int, moves: FloatArray) -> None:
+        """Keep the joined surface of a core, to begin at again."""
+        x = glued(self, self.layout.block(number).core, sweep, moves)
+        self.store.write(JOINED, number, x)
 
     def sample(
         self, number: int, sweep: int, moves: FloatArray
@@ -141,16 +155,20 @@ class Job:
         # A block may show nothing but the rim of a body: the whole map is judged, not its parts.
         options = getattr(self.method, "preprocessing", Preprocessing())
         method: Any = self.method
+        if self.look:
+            method = method.continued
         if options.facing_away is None and hasattr(method, "preprocessing"):
             method = replace(method, preprocessing=replace(options, facing_away="average"))
         camera = self.camera_of(block.whole)
         problem = assemble(normals, camera, mask=mask, method=method)
+        if self.look:
+            problem = self._begun(problem, block)
         solution = method.solve(problem, CPU(self.threads))
         equations = settled(problem, solution)
         labels, bending = parts(problem.graph, equations[: len(equations) // 2])
         x = problem.graph.scatter(solution.x)
         if problem.depth_kind != self.kind:
-            _measured_along(camera, x, equations, self.connectivity)
+            _measured_along(_longer_rays(camera, x.shape), x, equations, self.connectivity)
         inside = problem.graph.scatter(np.ones(problem.graph.size, np.bool_), fill=False)
         self._keep(block, x, labels, equations, inside)
         return Decided(
@@ -160,6 +178,19 @@ class Job:
             bending,
             solution.outcome.name,
         )
+
+    def _begun(self, problem: Problem, block: Block) -> Problem:
+        """Problem of a block that begins at the joined surface, held where the block ends."""
+        x = filled(self.store.window(self.layout, JOINED, block.whole))
+        if problem.depth_kind != self.kind:
+            x -= _longer_rays(self.camera_of(block.whole), x.shape)
+        ends = np.ones(x.shape, np.bool_)
+        ends[within(self.layout.before_the_end(block), block.whole)] = False
+        start = problem.graph.gather(x)
+        equations: Any = problem.equations
+        weight = HELD * float(np.max(equations.precision(0)))
+        weights = np.where(problem.graph.gather(ends), weight, 0.0)
+        return replace(problem, start=start, anchors=Anchors(start, weights.astype(np.float32)))
 
     def _nothing(self, block: Block) -> Decided:
         shape = shape_of(block.whole)
@@ -185,14 +216,19 @@ class Job:
         self.store.write("inside", block.number, inside[core])
         self.store.write("equations", block.number, equations[(slice(None), *core)])
         self.store.write("parts", block.number, labels)
-        self.store.write("surface.0", block.number, x)
+        self.store.write(self.surface(0), block.number, x)
+
+
+def _longer_rays(camera: Camera, shape: tuple[int, ...]) -> FloatArray:
+    """Log of distance over z (h, w): of a part of a map that also looks to the side."""
+    longer: FloatArray = np.log(np.linalg.norm(camera.rays(*shape), axis=-1))
+    return longer
 
 
 def _measured_along(
-    camera: Camera, x: FloatArray, equations: SingleArray, connectivity: Connectivity
+    longer: FloatArray, x: FloatArray, equations: SingleArray, connectivity: Connectivity
 ) -> None:
-    """Turn log z into log distance, in place: of a part of a map that also looks to the side."""
-    longer = np.log(np.linalg.norm(camera.rays(*x.shape), axis=-1))
+    """Turn log z into log distance, in place."""
     x += longer
     images = EdgeImages.stacked(connectivity, equations)
     for p, here, there, conductance, _ in images.pairs():

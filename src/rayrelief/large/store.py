@@ -19,10 +19,10 @@ from rayrelief.io.sources import BROKEN, open_file, parse_json, read_bytes
 from rayrelief.large.layout import Layout, Window, common, shape_of, size_of, within
 
 Array = npt.NDArray[Any]
-RUN, STATE, RESULT = "run", "state.npz", "result"
+RUN, STATE, JOINED, RESULT = "run", "state", "joined", "result"
 OURS = re.compile(
-    rf"{RUN}\.json|{re.escape(STATE)}|{RESULT}\.\w+|decided\.\d+\.json"
-    rf"|(depth|equations|inside|parts|surface\.\d+)\.\d+\.npy|{TEMPORARY.pattern}"
+    rf"({RUN}|{JOINED}|decided\.\d+\.\d+)\.json|{STATE}\.\d+\.npz|{RESULT}\.\w+"
+    rf"|(depth|equations|inside|{JOINED}|parts|surface\.\d+\.\d+)\.\d+\.npy|{TEMPORARY.pattern}"
 )
 LARGEST = 50_000_000  # bytes of plain values
 

@@ -10,7 +10,7 @@ from rayrelief.backends.threads import kernel_threads
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import STEPS, PixelGraph, pixel_graph
 from rayrelief.large.equations import EdgeImages
-from rayrelief.large.joining import Member, equations_of, lift
+from rayrelief.large.joining import Member, equations_of, filled, lift
 from rayrelief.large.layout import Block, shape_of, within
 from rayrelief.operators import Operator
 from rayrelief.solvers.multigrid import Multigrid
@@ -18,7 +18,9 @@ from rayrelief.solvers.multigrid import Multigrid
 if TYPE_CHECKING:
     from rayrelief.large.steps import Job
 
-SOLVER = Multigrid(rtol=1e-4)  # of the correction: the next sweep finds what is left
+# Of the correction: the next sweep finds what is left. With 1e-2 the sweeps of crowds may diverge:
+# what hangs on a few edges is hardly in the residual.
+SOLVER = Multigrid(rtol=1e-4)
 
 
 def solve_block(
@@ -66,12 +68,10 @@ def solve_block(
 
 def _start(job: Job, block: Block, sweep: int, moves: FloatArray) -> FloatArray:
     """Surface of the block after the last sweep; the median of it where it has none yet."""
-    x = np.array(job.store.read(f"surface.{sweep}", block.number))
+    x = np.array(job.store.read(job.surface(sweep), block.number))
     labels = job.store.read("parts", block.number)
     x += lift(job, Member(block, block.whole, labels, np.ones(())), moves)
-    missing = ~np.isfinite(x)
-    x[missing] = 0.0 if missing.all() else np.median(x[~missing][::101])
-    return x
+    return filled(x)
 
 
 def _system(images: EdgeImages, free: BoolArray) -> tuple[SingleArray, SingleArray]:

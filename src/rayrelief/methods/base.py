@@ -117,7 +117,8 @@ class Method(Protocol):
 
     It may also have ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)``,
     which define how the problem is assembled, ``memory(nodes, backend)``, the bytes that it needs,
-    and ``max_iterations`` for a progress bar.
+    ``max_iterations`` for a progress bar, and ``continued``, the method that goes on from a surface
+    which was joined from runs on parts of the map, from a start and with anchors around each part.
     """
 
     def solve(

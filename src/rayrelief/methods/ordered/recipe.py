@@ -84,6 +84,11 @@ class Ordered(Reweighted):
         """Number of iterations that few runs exceed."""
         return min(self.max_iterations or USUAL, USUAL)
 
+    @property
+    def continued(self) -> Ordered:
+        """What goes on from a surface joined from blocks: their parts stay where they were put."""
+        return replace(self, rounds=0)
+
     def equations(self, graph: PixelGraph, normals: FloatArray, view: View) -> IntervalEquations:
         """Two-plane equations with the intervals of all edges."""
         noise = None if self.noise is None else float(np.radians(self.noise))
