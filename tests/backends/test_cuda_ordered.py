@@ -21,7 +21,14 @@ from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
 from rayrelief.methods.ordered.evidence import COSTS, fit_cost, jump_cost, least_jump_costs
-from rayrelief.methods.ordered.parts import KERNEL_CONSTANTS, SWEEPS, continuous_parts, move_parts
+from rayrelief.methods.ordered.groups import borders_between, group_shifts
+from rayrelief.methods.ordered.parts import (
+    KERNEL_CONSTANTS,
+    SWEEPS,
+    continuous_parts,
+    movable_parts,
+    move_parts,
+)
 from rayrelief.methods.ordered.recipe import LEVELS
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, assemble
@@ -102,11 +109,20 @@ def test_parts_move_as_on_the_cpu(level, held):
         weights[:: len(x) // 7] = 1.0
         anchors = Anchors(x, weights)
     parts, expected = continuous_parts(equations, x, *level), x.copy()
-    moves = move_parts(equations, expected, parts, None if anchors is None else anchors.weights > 0)
+    movable = movable_parts(parts, None if anchors is None else anchors.weights > 0)
+    moves = move_parts(equations, expected, parts, movable)
     running = started(problem_of(equations, start=x, anchors=anchors))
     found, count = running.move_parts(running.start(), level, KERNEL_CONSTANTS, SWEEPS)
     assert count == moves > 0
     shift = np.asarray(found) - expected
+    np.testing.assert_allclose(shift, np.median(shift), atol=1e-6)
+
+    # From here on groups of them.
+    shifts, groups = group_shifts(borders_between(equations, expected, parts, movable))
+    borders = running.borders()
+    theirs, count = group_shifts(borders)
+    assert count == groups
+    shift = np.asarray(running.shift_parts(borders.parts, theirs)) - (expected + shifts[parts])
     np.testing.assert_allclose(shift, np.median(shift), atol=1e-6)
 
 

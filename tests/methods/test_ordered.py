@@ -14,7 +14,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Support
-from rayrelief.methods.ordered.parts import move_parts
+from rayrelief.methods.ordered.parts import movable_parts, move_parts
 from rayrelief.methods.ordered.recipe import NARROWING, Ordered
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import Preprocessing
@@ -186,10 +186,11 @@ def test_a_part_that_was_moved_away_comes_back():
     truth = np.log(graph.gather(scene.depth))
     parts = (graph.pixels % 60 < 20).astype(np.int32)
     x = truth + 30.0 / equations.gamma.max() * (parts == 1)  # 30 pixels
-    assert move_parts(equations, x, parts, held=parts == 1) == 0
-    assert move_parts(equations, x, parts) >= 1
+    assert move_parts(equations, x, parts, movable_parts(parts, parts == 1)) == 0
+    movable = movable_parts(parts, None)
+    assert move_parts(equations, x, parts, movable) >= 1
     np.testing.assert_allclose(x, truth, atol=1e-6)
-    assert move_parts(equations, x, parts) == 0
+    assert move_parts(equations, x, parts, movable) == 0
 
 
 def test_without_a_tolerance_the_convex_stage_still_ends():

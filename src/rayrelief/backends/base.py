@@ -11,6 +11,7 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.graph import Int32Array
 from rayrelief.laws.base import EdgeTerms, FusedLaw, Law
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import LinearSolution, Solver
@@ -87,6 +88,37 @@ class Computation(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Borders:
+    """Edges between the parts of a surface, each once.
+
+    Attributes
+    ----------
+    here, there
+        (E,) numbers of the parts on either side.
+    residual
+        (E,) by how many pixels the side here is behind what the edge says.
+    focal
+        (E,) pixels per unit of the unknown.
+    half_width, sigma, lead
+        (E,) as in IntervalEquations; the lead is that of the side here.
+    parts
+        (C,) what the backend knows the parts by.
+    stays
+        (C,) which of them stay where they are.
+    """
+
+    here: Int32Array
+    there: Int32Array
+    residual: FloatArray
+    focal: SingleArray
+    half_width: SingleArray
+    sigma: SingleArray
+    lead: SingleArray
+    parts: Int32Array
+    stays: BoolArray
+
+
 @runtime_checkable
 class MovesParts(Computation, Protocol):
     """A computation that moves the parts of a surface where it is, for the method Ordered."""
@@ -99,6 +131,14 @@ class MovesParts(Computation, Protocol):
         The constants are those of the evidence (methods/ordered). Returns the new surface, and how
         many moves there were.
         """
+        ...
+
+    def borders(self) -> Borders:
+        """Edges between the parts that were moved last."""
+        ...
+
+    def shift_parts(self, parts: Int32Array, shifts: FloatArray) -> Vector:
+        """Shift (C,) some of the parts that were moved last; returns the new surface."""
         ...
 
 

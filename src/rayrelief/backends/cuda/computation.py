@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rayrelief.backends.base import Final
+from rayrelief.backends.base import Borders, Final
+from rayrelief.backends.cuda.borders import borders_of, shift_parts
 from rayrelief.backends.cuda.engine import Engine
 from rayrelief.backends.cuda.equations import NodeImages
 from rayrelief.backends.cuda.laws import KernelLaw, kernel_law
@@ -20,6 +21,7 @@ from rayrelief.backends.cuda.layout import PIXELS_PER_PART, Struct
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.graph import Int32Array
 from rayrelief.laws.base import Law
 from rayrelief.solvers.base import LinearSolution, Solver
 from rayrelief.solvers.multigrid import Multigrid
@@ -236,15 +238,14 @@ class GridComputation:
         return self._before if is_kept else self._keep(x)  # type: ignore[return-value]
 
     def _keep(self, x: Surface) -> Kept:
-        places = self._places
-        free = (i for i, held in enumerate(places) if held is None or held() is None)
-        place = next(free, len(places))
-        if place == len(places):
-            places.append(None)
+        free = (i for i, held in enumerate(self._places) if held is None or held() is None)
+        place = next(free, len(self._places))
+        if place == len(self._places):
+            self._places.append(None)
             if f"kept{place}" not in self._work.arrays:
                 self._work.place(f"kept{place}", self._work.pixels, np.float32)
         kept = Kept(place)
-        places[place] = weakref.ref(kept)
+        self._places[place] = weakref.ref(kept)
         before = x is not self._current
         keep = partial(self._schedule.keep, place, before=before)
         self._queue.ask(("keep", place, before), keep)
@@ -267,10 +268,23 @@ class GridComputation:
         self._queue.mark()
         moves = int(self._engine.scalars()["moves"])
         if moves:
-            self._current = Iterate(weakref.ref(self))
-            self._previous, self._before, self._is_flat = None, None, False
-            self._law = None  # its weights are others now, and so is the hierarchy for them
+            self._has_moved()
         return self._current, moves
+
+    def borders(self) -> Borders:
+        """Edges between the parts that were moved last."""
+        return borders_of(self._engine)
+
+    def shift_parts(self, parts: Int32Array, shifts: FloatArray) -> Surface:
+        """Shift some of the parts that were moved last."""
+        shift_parts(self._engine, parts, shifts)
+        self._has_moved()
+        return self._current
+
+    def _has_moved(self) -> None:
+        """Forget what is known of the surface: its weights are others now, and its hierarchy."""
+        self._current = Iterate(weakref.ref(self))
+        self._previous, self._before, self._is_flat, self._law = None, None, False, None
 
     def surface(self, x: Surface) -> Array:
         """Values of x at all pixels (H * W,), on the machine."""

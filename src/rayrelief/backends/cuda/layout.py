@@ -21,6 +21,7 @@ SLOTS = 17  # of partial sums
 TAIL_TILES = 900
 SMALL_SET_UP_TILES = {4: 64, 8: 4}
 PIXELS_PER_PART = 4  # of parts that are moved, on average at least
+STAYS = 1 << 30  # in ``moved``, as in kernels/parts.cu
 
 Struct = npt.NDArray[np.void]
 

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.backends.base import Computation, MovesParts, Vector
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, PixelGraph
-from rayrelief.laws.ordered import with_intervals
 from rayrelief.methods.ordered.evidence import (
     COSTS,
     LEAST,
@@ -61,53 +58,35 @@ def continuous_parts(
     return equations.graph.parts(joined)
 
 
-def moved(
-    computation: Computation,
-    equations: EdgeEquations | None,
-    x: Vector,
-    level: tuple[float, float],
-    held: BoolArray | None,
-) -> tuple[Vector, int]:
-    """Move the parts of a surface, found at a level, where it is computed if that is possible.
-
-    Returns the surface, and the number of moves.
-    """
-    if isinstance(computation, MovesParts):
-        return computation.move_parts(x, level, KERNEL_CONSTANTS, SWEEPS)
-    if equations is None:
-        raise LookupError("parts are moved on the CPU, which needs their equations")
-    known, values = with_intervals(equations), np.array(x)
-    moves = move_parts(known, values, continuous_parts(known, values, *level), held)
-    return (values, moves) if moves else (x, 0)
-
-
 def move_parts(
-    equations: IntervalEquations, x: FloatArray, parts: Int32Array, held: BoolArray | None = None
+    equations: IntervalEquations,
+    x: FloatArray,
+    parts: Int32Array,
+    movable: npt.NDArray[np.int64],
 ) -> int:
-    """Move parts (N,), larger ones first, to their cheapest places, in x (N,) itself.
+    """Move parts (N,), those that are movable, to their cheapest places, in x (N,) itself.
 
-    Returns the number of moves. The largest part stays where it is, and so do those with a node
-    that is held (N,).
+    Returns the number of moves.
     """
-    sizes = np.bincount(parts)
-    movable = _movable(sizes)
-    if held is not None:
-        movable = movable[~np.isin(movable, parts[held])]
-    shifts, borders = np.zeros(len(sizes)), borders_of(equations.graph, parts, len(sizes))
+    count = int(parts.max()) + 1
+    shifts, borders = np.zeros(count), borders_of(equations.graph, parts, count)
     moves: int = _move(edges_of(equations, x), parts, borders, movable, shifts, COSTS)
     x += shifts[parts]
     return moves
 
 
-def _movable(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Parts by size, larger ones first, without the largest and without the smallest of too many.
+def movable_parts(parts: Int32Array, held: BoolArray | None) -> npt.NDArray[np.int64]:
+    """Parts (N,) by size, larger ones first.
 
-    All parts of one size are in it, or none.
+    The largest stays where it is, and so do those with a node that is held (N,), and the smallest
+    of too many: all parts of one size are movable, or none.
     """
+    sizes = np.bincount(parts)
     room = min(MOST, sizes.sum() // PIXELS_PER_PART)
     counts = [np.count_nonzero(sizes >= least) for least in range(1, PIXELS_PER_PART + 1)]
     count = next((count for count in counts if count <= room), counts[-1])
-    return np.argsort(-sizes, kind="stable")[1:count]
+    movable = np.argsort(-sizes, kind="stable")[1:count]
+    return movable if held is None else movable[~np.isin(movable, parts[held])]
 
 
 def edges_of(equations: IntervalEquations, x: FloatArray) -> tuple[Any, ...]:

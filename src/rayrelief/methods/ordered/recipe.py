@@ -17,7 +17,8 @@ from rayrelief.graph import Connectivity, Int32Array, PixelGraph
 from rayrelief.laws.base import Law
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
 from rayrelief.methods.base import Callback, Iteration, Solution, Support
-from rayrelief.methods.ordered.parts import SMALLEST, moved
+from rayrelief.methods.ordered.moving import moved
+from rayrelief.methods.ordered.parts import SMALLEST
 from rayrelief.methods.ordered.segments import find_jumps, find_segments
 from rayrelief.methods.reweighted import Reweighted, unfinished_notes
 from rayrelief.problem import Problem
@@ -188,7 +189,10 @@ class _Run:
             for level in LEVELS:
                 if self.outcome is not None:
                     return
-                self.x, here = moved(self.computation, self.equations, self.x, level, self.held)
+                surface = self.computation, self.equations, self.x
+                # Groups are made up of the smallest parts.
+                together = level == LEVELS[0]
+                self.x, here = moved(*surface, level, self.held, together=together)
                 if here:
                     self.redescend((SHARPEST,))
                 moves += here

@@ -1,0 +1,291 @@
+"""Groups of parts, each moved as a whole to where a border closes: a minimum cut says which follow.
+
+Where two parts are torn from each other, one of them cannot always close the tear alone: what
+stands on it would be torn off. So for each tear the parts around it are asked together which of
+them move by the same shift. A part that moves while its neighbour stays changes the cost of their
+border; the cheapest choice for all of them is a minimum cut.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rayrelief.backends.base import Borders
+from rayrelief.compiled import njit
+from rayrelief.conventions import FloatArray
+from rayrelief.formulation.intervals import IntervalEquations
+from rayrelief.graph import Int32Array
+from rayrelief.methods.ordered.evidence import (
+    COSTS,
+    Costs,
+    fit_cost,
+    jump_cost,
+    least_jump_costs,
+)
+from rayrelief.methods.ordered.parts import BENT, CANDIDATES, LARGEST, NEAR, SURE
+
+TOGETHER = 64  # parts around a tear that are asked, at most
+FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
+SWEEPS = 2
+
+
+def borders_between(
+    equations: IntervalEquations,
+    x: FloatArray,
+    parts: Int32Array,
+    movable: npt.NDArray[np.int64],
+) -> Borders:
+    """Edges between the parts (N,) of a surface (N,), some of which are movable."""
+    numbers = np.arange(parts.max() + 1, dtype=np.int32)
+    stays = np.ones(len(numbers), dtype=np.bool_)
+    stays[movable] = False
+    of_direction = []
+    for d, towards in enumerate(equations.graph.neighbours[::2]):
+        a = np.flatnonzero(parts != parts[towards])
+        b, focal = towards[a], equations.gamma[d, a]
+        residual = (x[a] - x[b] - equations.offset[d, a]) * focal
+        intervals = (equations.half_width[d, a], equations.sigma[d, a], equations.lead[d, a])
+        of_direction.append((parts[a], parts[b], residual, focal, *intervals))
+    return Borders(*map(np.concatenate, zip(*of_direction, strict=True)), numbers, stays)
+
+
+def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
+    """Shift (C,) of each part after groups have moved, and how many have."""
+    parts = len(borders.stays)
+    turned = borders.here > borders.there
+    first = np.where(turned, borders.there, borders.here).astype(np.int64)
+    second = np.where(turned, borders.here, borders.there).astype(np.int64)
+    order = np.argsort(first * parts + second, kind="stable")
+    first, second = first[order], second[order]
+    begins = np.flatnonzero(np.diff(first * parts + second, prepend=-1))
+    sign = np.where(turned, -1.0, 1.0)[order]
+    half_width, lead = borders.half_width[order], borders.lead[order] * sign
+    edges = (
+        borders.residual[order] * sign,
+        borders.focal[order],
+        np.hypot(borders.sigma, BENT)[order],
+        half_width,
+        lead,
+        _least_costs(half_width, lead, COSTS),
+    )
+    pairs = first[begins], second[begins], np.append(begins, len(order))
+    shifts = np.zeros(parts)
+    moves: int = _move(edges, pairs, _pairs_of_parts(pairs, parts), borders.stays, shifts, COSTS)
+    return shifts, moves
+
+
+def _pairs_of_parts(pairs: Any, parts: int) -> tuple[Any, Any]:
+    """Where the pairs of each part begin (C + 1,), and the pairs (2 P,)."""
+    both = np.concatenate(pairs[:2])
+    counts = np.bincount(both, minlength=parts)
+    return np.concatenate(([0], np.cumsum(counts))), np.argsort(both, kind="stable") % len(pairs[0])
+
+
+@njit(cache=True, error_model="numpy")
+def _least_costs(half_width: Any, lead: Any, costs: Costs) -> Any:
+    least = np.empty((len(lead), 2))
+    for k in range(len(lead)):
+        least[k] = least_jump_costs(half_width[k], lead[k], costs)
+    return least
+
+
+@njit(cache=True, error_model="numpy")
+def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs: Costs) -> int:
+    """Shift (C,) of each part; returns how many moves there were."""
+    first, second = pairs[0], pairs[1]
+    count = len(first)
+    around = (np.full(len(shifts), -1), np.zeros(len(shifts)))  # place in a region, pull of it
+    alone = np.empty((count, 2))
+    moves = 0
+    for _ in range(SWEEPS):
+        before = moves
+        closing, apart, saved = np.empty((3, count))
+        for p in range(count):
+            apart[p] = shifts[first[p]] - shifts[second[p]]
+            closing[p], saved[p] = _closing(edges, pairs, p, apart[p], costs)
+        for p in np.argsort(-saved, kind="mergesort"):
+            if saved[p] <= SURE:
+                break
+            place, now = closing[p], shifts[first[p]] - shifts[second[p]]
+            if now != apart[p]:
+                place, gain = _closing(edges, pairs, p, now, costs)
+                if gain <= SURE:
+                    continue
+            for part, shift in ((first[p], place), (second[p], -place)):
+                if stays[part]:
+                    continue
+                region = _gather(
+                    edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
+                )
+                follows = _cheapest(pairs, of_parts, region, around, alone)
+                if len(follows):
+                    shifts[follows] += shift
+                    moves += 1
+                    break
+        if moves == before:
+            break
+    return moves
+
+
+@njit(cache=True, error_model="numpy")
+def _cost(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> float:
+    """Cost of the border of a pair whose first part is shifted further than its second."""
+    residual, focal, sigma, half_width, lead, least = edges
+    total = 0.0
+    for k in range(pairs[2][pair], pairs[2][pair + 1]):
+        r = residual[k] + apart * focal[k]
+        jump = jump_cost(r, half_width[k], lead[k], least[k], costs)
+        total += min(fit_cost(r, sigma[k]), jump)
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _closing(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> Any:
+    """The shift of the first part at which its border to the second costs least, and what it saves.
+
+    Of the places at which an edge closes, evenly many smaller and larger are tried.
+    """
+    now = _cost(edges, pairs, pair, apart, costs)
+    if now <= SURE:
+        return 0.0, 0.0
+    edge = slice(pairs[2][pair], pairs[2][pair + 1])
+    focal = edges[1][edge]
+    gap = edges[0][edge] + apart * focal
+    far = np.abs(gap)
+    places = np.sort(-(gap / focal)[(far > NEAR) & (far < LARGEST) & (focal > 0.0)])
+    best, shift = now, 0.0
+    tried = min(len(places), CANDIDATES)
+    for c in range(tried):
+        place = places[c * (len(places) - 1) // max(tried - 1, 1)]
+        there = _cost(edges, pairs, pair, apart + place, costs)
+        if there < best:
+            best, shift = there, place
+    return shift, now - best
+
+
+@njit(cache=True, error_model="numpy")
+def _gather(
+    edges: Any,
+    pairs: Any,
+    of_parts: Any,
+    stays: Any,
+    shifts: Any,
+    part: int,
+    shift: float,
+    around: Any,
+    alone: Any,
+    costs: Costs,
+) -> Any:
+    """Parts that may follow one which shifts: those that would lose most if they stayed behind.
+
+    Notes what it costs for each of their pairs if one of the two is shifted alone.
+    """
+    first, second = pairs[0], pairs[1]
+    begins, own = of_parts
+    place, pull = around
+    region = np.empty(TOGETHER, dtype=np.int64)
+    touched = np.empty(0, dtype=np.int64)
+    chosen: Any = part
+    members = 0
+    while chosen >= 0:
+        place[chosen] = members
+        region[members] = chosen
+        members += 1
+        news = own[begins[chosen] : begins[chosen + 1]]
+        beside = np.empty(len(news), dtype=np.int64)
+        for k in range(len(news)):
+            p = news[k]
+            a, b = first[p], second[p]
+            apart = shifts[a] - shifts[b]
+            side = 0 if a == chosen else 1
+            moved = apart + shift if side == 0 else apart - shift
+            lost = _cost(edges, pairs, p, moved, costs) - _cost(edges, pairs, p, apart, costs)
+            alone[p, side] = lost
+            beside[k] = b if side == 0 else a
+            pull[beside[k]] += lost
+        touched = np.concatenate((touched, beside))
+        chosen, most = -1, FOLLOWS
+        if members < TOGETHER:
+            for other in touched:
+                if place[other] < 0 and not stays[other] and pull[other] > most:
+                    chosen, most = other, pull[other]
+    pull[touched] = 0.0
+    return region[:members]
+
+
+@njit(cache=True, error_model="numpy")
+def _cheapest(pairs: Any, of_parts: Any, region: Any, around: Any, alone: Any) -> Any:
+    """Parts of a region whose shift saves most while all others stay; none if that is not sure."""
+    first, second = pairs[0], pairs[1]
+    begins, own = of_parts
+    place = around[0]
+    n = len(region)
+    lost, left = np.zeros((n, n)), np.zeros(n)  # if the row moves and the column stays, or all else
+    for i in range(n):
+        part = region[i]
+        for p in own[begins[part] : begins[part + 1]]:
+            side = 0 if first[p] == part else 1
+            j = place[second[p] if side == 0 else first[p]]
+            if j < 0:
+                left[i] += alone[p, side]
+            else:
+                lost[i, j] += alone[p, side]
+    place[region] = -1
+    capacity = np.zeros((n + 2, n + 2))  # the source moves, the sink stays
+    source, sink, rises = n, n + 1, left.copy()
+    for i in range(n):
+        for j in range(i):
+            here, there = lost[i, j], lost[j, i]
+            # Where both ways together save, the lesser one is given up: a cut is exact no more.
+            if here + there < 0.0:
+                here, there = (here, -here) if here < there else (-there, there)
+            capacity[i, j] = here + there
+            rises[i] -= there
+            rises[j] += there
+    for i in range(n):
+        capacity[source, i], capacity[i, sink] = max(-rises[i], 0.0), max(rises[i], 0.0)
+    moves = _source_side(capacity, source, sink)[:n]
+    change = 0.0
+    for i in range(n):
+        if moves[i]:
+            change += left[i]
+            for j in range(n):
+                if not moves[j]:
+                    change += lost[i, j]
+    return region[moves] if change < -SURE else region[:0]
+
+
+@njit(cache=True, error_model="numpy")
+def _source_side(capacity: Any, source: int, sink: int) -> Any:
+    """Nodes on the side of the source of a minimum cut, by flow along shortest paths.
+
+    What is left of the capacities is written into them.
+    """
+    n = len(capacity)
+    while True:
+        came_from = np.full(n, -1)
+        came_from[source] = source
+        queue, head, tail = np.empty(n, dtype=np.int64), 0, 1
+        queue[0] = source
+        while head < tail and came_from[sink] < 0:
+            a = queue[head]
+            head += 1
+            for b in range(n):
+                if came_from[b] < 0 and capacity[a, b] > 1e-9:
+                    came_from[b] = a
+                    queue[tail] = b
+                    tail += 1
+        if came_from[sink] < 0:
+            return came_from >= 0
+        flow, b = np.inf, sink
+        while b != source:
+            flow = min(flow, capacity[came_from[b], b])
+            b = came_from[b]
+        b = sink
+        while b != source:
+            capacity[came_from[b], b] -= flow
+            capacity[b, came_from[b]] += flow
+            b = came_from[b]

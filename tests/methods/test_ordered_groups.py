@@ -1,0 +1,68 @@
+"""Groups of parts: the cheapest choice of what follows, and what no part can do alone."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayrelief.backends.base import Borders
+from rayrelief.methods.ordered.groups import TOGETHER, _cheapest, group_shifts
+from rayrelief.methods.ordered.parts import SURE
+
+
+def pairs_of(n, links):
+    """Pairs of parts, where those of each part begin, and which they are."""
+    first, second = np.array(links, dtype=np.int64).reshape(-1, 2).T
+    own = [np.flatnonzero((first == i) | (second == i)) for i in range(n)]
+    begins = np.cumsum([0, *map(len, own)])
+    return (first, second, np.arange(len(links) + 1)), (begins, np.concatenate(own))
+
+
+@given(st.integers(2, 7), st.integers(0, 2**32 - 1))
+def test_what_follows_is_the_cheapest_of_all_choices(n, seed):
+    rng = np.random.default_rng(seed)
+    links = [(i, j) for i in range(n + 1) for j in range(i)]  # part n is none of the region
+    alone = rng.normal(0.0, 20.0, (len(links), 2))
+    alone[:, 1] = np.maximum(alone[:, 1], -alone[:, 0])  # else a cut is not exact
+    pairs, of_parts = pairs_of(n + 1, links)
+    place = np.append(np.arange(n), -1)
+    found = _cheapest(pairs, of_parts, np.arange(n), (place, np.zeros(n + 1)), alone)
+
+    def change(moves):
+        torn = zip(links, alone, strict=True)
+        return sum(
+            cost[0] if moves[i] else cost[1] for (i, j), cost in torn if moves[i] != moves[j]
+        )
+
+    choices = [(*each, False) for each in product((False, True), repeat=n)]
+    chosen = (*(i in found for i in range(n)), False)
+    best = min(map(change, choices))
+    assert change(chosen) == pytest.approx(best if best < -SURE else 0.0)
+
+
+def borders(links, stays):
+    """Borders of ten edges each, between parts that are so many pixels apart."""
+    here, there, apart = np.repeat(np.array(links).T, 10, axis=1)
+    one = np.ones(len(apart), dtype=np.float32)
+    edges = apart, one, 0.3 * one, 0.07 * one, 0.0 * one
+    parts = np.arange(len(stays), dtype=np.int32)
+    return Borders(here.astype(np.int32), there.astype(np.int32), *edges, parts, np.array(stays))
+
+
+def test_a_floor_goes_to_its_wall_with_all_that_stands_on_it():
+    # 0 the wall, 1 the floor, 20 pixels too far; things stand on it, and on each other.
+    things = TOGETHER // 2
+    links = [(1, 0, 20.0), *((k, k - 1 if k % 3 else 1, 0.0) for k in range(2, things))]
+    shifts, moves = group_shifts(borders(links, [k == 0 for k in range(things)]))
+    np.testing.assert_allclose(shifts[1:], -20.0)
+    assert (shifts[0], moves) == (0.0, 1)
+
+
+def test_what_is_held_stays_and_what_hangs_on_it():
+    links = [(1, 0, 20.0), (2, 1, 0.0), (3, 2, 0.0)]
+    shifts, moves = group_shifts(borders(links, [True, False, False, True]))
+    assert (moves, np.abs(shifts).max()) == (0, 0.0)
