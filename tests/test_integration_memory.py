@@ -1,4 +1,4 @@
-"""What an integration holds in memory when its iterations start."""
+"""What an integration holds in memory when its iterations start, and what its end takes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from rayrelief.backends.cpu import CPUComputation
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Solution
+from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import RayPlane
 
 
@@ -38,3 +40,29 @@ def test_what_the_iterations_start_with_is_lean(monkeypatch, dtype, connectivity
     assert at_start < kept + 4, "bytes per pixel when the iterations start"
     assert peak < kept + 24 + 44, "bytes per pixel before they start: also the rays, and some"
     assert overall < kept + 90
+
+
+def test_the_end_of_ordered_takes_less_than_its_solves(monkeypatch):
+    normals = np.tile(np.array([0.2, -0.3, -0.93], dtype=np.float32), (512, 600, 1))
+    camera, peaks = Pinhole.from_fov(50, 512, 600), {}
+
+    def watched(name):
+        step = getattr(CPUComputation, name)
+
+        def run(*arguments):
+            tracemalloc.reset_peak()
+            found = step(*arguments)
+            peaks[name] = tracemalloc.get_traced_memory()[1] / normals[..., 0].size
+            return found
+
+        return run
+
+    for name in ("solve", "finish"):
+        monkeypatch.setattr(CPUComputation, name, watched(name))
+    method = Ordered(max_iterations=1)
+    small = Pinhole.from_fov(50, 8, 600)
+    integrate(normals[:8], small, method=method, on_failure="return")  # kernels are loaded
+    tracemalloc.start()
+    integrate(normals, camera, method=method, on_failure="return")
+    tracemalloc.stop()
+    assert peaks["finish"] < 265 < peaks["solve"], "bytes per pixel"

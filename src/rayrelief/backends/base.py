@@ -45,6 +45,7 @@ class Final:
             if terms.activation is not None:
                 activation = np.empty_like(weights) if activation is None else activation
                 activation[pair] = terms.activation
+            del terms  # before those of the next pair
         return cls(x, cuts, weights, activation)
 
     @classmethod

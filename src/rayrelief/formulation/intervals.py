@@ -119,8 +119,9 @@ def interval_equations(
     if noise > NOISELESS:
         # The equations keep the normals as they are; a weight that follows the noise of its own
         # normal would prefer flat ones.
-        smooth = agreeing_average(graph, at_nodes, noise)
-        _fill_intervals(graph, smooth, places, parallel, (gamma, half_width, lead, leverage))
+        at_nodes = agreeing_average(graph, at_nodes, noise)
+        _fill_intervals(graph, at_nodes, places, parallel, (gamma, half_width, lead, leverage))
+    del at_nodes, places  # what follows needs the memory
     sigma = _sigma(half_width, leverage, noise)
     grows = loops.growth(noise)
     np.copyto(half_width, grows, where=grows > np.abs(half_width))

@@ -29,6 +29,9 @@ class _IntervalLaw:
     ) -> EdgeTerms:
         """Weights over those of an edge that fits, and the equations' own offsets."""
         known = with_intervals(equations)
+        return EdgeTerms(self._weights(known, x, directions), offsets_of(known, directions))
+
+    def _weights(self, known: IntervalEquations, x: FloatArray, directions: slice) -> FloatArray:
         first, end, _ = directions.indices(len(known.graph.steps))
         weights = np.ones((end - first, x.size))
         conductance, flux = np.empty((2, x.size), dtype=np.float32), np.empty((2, x.size))
@@ -39,7 +42,7 @@ class _IntervalLaw:
             np.divide(conductance[0], fitting, out=there, where=fitting > 0)
             exists = np.flatnonzero(fitting > 0)
             back[known.graph.neighbours[d, exists]] = there[exists]
-        return EdgeTerms(weights, offsets_of(known, directions))
+        return weights
 
     def from_flat(self) -> Self:
         """Return the same law: it needs no other one to begin with."""

@@ -32,16 +32,20 @@ def shift_parts(engine: Engine, parts: Int32Array, shifts: FloatArray) -> None:
     """Shift some parts, each known by its first pixel."""
     work, machine = engine.work, engine.machine
     with engine.queue.arrays():
-        part, by = work.arrays["part_of"], machine.zeros(work.pixels, np.float64)
+        part, by = _parts(work), machine.zeros(work.pixels, np.float64)
         by[machine.put(parts)] = machine.put(shifts)
         work.arrays["x"] += machine.arrays.where(part >= 0, by[part], 0.0)
     engine.queue.mark()
 
 
+def _parts(work: Workspace) -> Array:
+    return work.arrays["part_of"][: work.pixels]
+
+
 def _crossing(work: Workspace, pair: int) -> tuple[Array, ...]:
     """Parts on either side of the edges of one direction that leave a part, and what these say."""
     arrays, shape = work.machine.arrays, (work.height, work.width)
-    part, x = work.arrays["part_of"], work.arrays["x"]
+    part, x = _parts(work), work.arrays["x"]
     offset, focal = work.arrays[f"offset{2 * pair}"], work.arrays[f"gamma{2 * pair}"]
     step = STEPS[8][2 * pair]
     beyond = arrays.roll(part.reshape(shape), (-step[1], -step[0]), axis=(0, 1)).ravel()

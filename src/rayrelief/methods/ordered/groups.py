@@ -49,7 +49,10 @@ def borders_between(
         residual = (x[a] - x[b] - equations.offset[d, a]) * focal
         intervals = (equations.half_width[d, a], equations.sigma[d, a], equations.lead[d, a])
         of_direction.append((parts[a], parts[b], residual, focal, *intervals))
-    return Borders(*map(np.concatenate, zip(*of_direction, strict=True)), numbers, stays)
+    here, there, residual, focal, half_width, sigma, lead = map(
+        np.concatenate, zip(*of_direction, strict=True)
+    )
+    return Borders(here, there, residual, focal, half_width, sigma, lead, numbers, stays)
 
 
 def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
