@@ -10,7 +10,7 @@ from benchmarks.calibration.edges import renderers
 from benchmarks.calibration.stages import relative_error, run
 from benchmarks.report import Row, Table, columns, progress
 from rayrelief import Ordered
-from rayrelief.methods.ordered import parts
+from rayrelief.methods.ordered import groups, moving, parts
 from rayrelief.methods.ordered.evidence import Costs
 from rayrelief.scene import Scene
 
@@ -30,17 +30,15 @@ def cost_table(size: tuple[int, int]) -> Table:
         ]
         means = [float(np.exp(np.log(each).mean())) for each in over]
         rows.append((name, value, *means, *(float(each.max()) for each in over)))
+    with mock.patch.object(moving, "group_shifts", lambda borders: (0.0 * borders.stays, 0)):
+        single = _errors("one by one", scenes, parts.COSTS)
     unmoved = np.array(
         [relative_error(each, run(each, Ordered(rounds=0))) for each in scenes.values()]
     )
-    rows.append(
-        (
-            "no part moved",
-            np.nan,
-            *[float(np.exp(np.log(unmoved / usual).mean()))] * 2,
-            *[float((unmoved / usual).max())] * 2,
-        )
-    )
+    for name, errors in (("parts moved one by one alone", single), ("no part moved", unmoved)):
+        over = errors / usual
+        mean = float(np.exp(np.log(over).mean()))
+        rows.append((name, np.nan, mean, mean, float(over.max()), float(over.max())))
     heads = "constant | used:g | halved, mean:.3f | doubled, mean:.3f"
     heads += " | halved, worst:.2f | doubled, worst:.2f"
     note = "geometric mean over the scenes, and the largest ratio"
@@ -51,5 +49,5 @@ def cost_table(size: tuple[int, int]) -> Table:
 
 def _errors(name: str, scenes: dict[str, Scene], costs: Costs) -> np.ndarray:
     progress(f"costs, {name}")
-    with mock.patch.object(parts, "COSTS", costs):
+    with mock.patch.object(parts, "COSTS", costs), mock.patch.object(groups, "COSTS", costs):
         return np.array([relative_error(each, run(each, Ordered())) for each in scenes.values()])
