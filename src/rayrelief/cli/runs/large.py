@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from rayrelief.batch.base import Engine
+from rayrelief.batch.base import Engine, WorkersLostError
 from rayrelief.batch.here import Here
 from rayrelief.batch.kept import Kept
 from rayrelief.batch.plan import absolute
@@ -26,6 +26,7 @@ from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, 
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
+from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
@@ -97,17 +98,11 @@ def integrate_large(
         say(f"note: {note}")
     if camera.wraps(found.shape[1]):
         say("note: the left and right border of a panorama in blocks are not joined")
-    size, count = parse_memory(memory), 1 if workers is None else workers
-    own = threads or max(1, cores() // count)
+    engine, size, count, own = _engine(scheduler, workers, memory, threads)
     # What is free changes from run to run: without a limit the blocks stay those that were begun.
     layout = kept_layout(work) if memory is None else None
     if layout is None or layout.shape != found.shape:
         layout = Layout.of(*found.shape, side_for(size, count, method, own))
-    engine: Engine = Here(own) if count == 1 else Processes(count, own, size // count)
-    if scheduler is not None:
-        from rayrelief.batch.cluster import Cluster
-
-        engine = Cluster(scheduler, own)
     say(
         f"note: {len(layout)} blocks of at most {_sides(layout)} pixels, overlap "
         f"{layout.overlap}, for {in_words(size)}"
@@ -142,6 +137,9 @@ def integrate_large(
         except KeyboardInterrupt:
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
+        except WorkersLostError as error:
+            remedy = "Give blocks less memory (--memory), or workers more; the same command goes on"
+            raise IntegrationError(error.found, expected=error.expected, remedy=remedy) from error
         write_whole(report_file, to_json(report) + "\n")
         for folder in (out.parent, out.with_suffix(".tiles")):
             discard_leftovers(folder)
@@ -155,6 +153,31 @@ def integrate_large(
             f"{report['pixels']:,} pixels in {len(layout)} blocks, {len(finished.changes)} sweeps, "
             f"{report['seconds']:.0f} s\n  written: {out}"
         )
+
+
+def _engine(
+    scheduler: str | None, workers: int | None, memory: str | None, threads: int | None
+) -> tuple[Engine, int, int, int]:
+    """Who computes, the memory of all of them, how many they are, and threads of each."""
+    if scheduler is None:
+        size, count = parse_memory(memory), workers or 1
+        own = threads or max(1, cores() // count)
+        return Here(own) if count == 1 else Processes(count, own, size // count), size, count, own
+    from rayrelief.batch.cluster import Cluster
+
+    asked = None if memory is None else parse_memory(memory)
+    cluster = Cluster(scheduler, threads)
+    count, least = cluster.workers()
+    if asked is None and least.memory is None:
+        raise InputError(
+            "the workers have no limit of memory",
+            expected="one, by which blocks are planned",
+            remedy="Say what all of them may use together (--memory)",
+        )
+    # Beyond a fraction of its limit a worker is ended.
+    shares = [] if least.memory is None else [int(SHARE * least.memory)]
+    shares += [] if asked is None else [asked // count]
+    return cluster, count * min(shares), count, least.threads
 
 
 def _sized(camera: Any, height: int, width: int) -> Any:
