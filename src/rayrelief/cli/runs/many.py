@@ -46,6 +46,10 @@ def integrate_many(
     **options: Any,
 ) -> None:
     """Integrate maps into folders below one, and tell how they went."""
+    if sequence and not options["depth_formats"]:
+        raise typer.BadParameter(
+            "--sequence goes on from the depth of the last frame: --depth-format none leaves none"
+        )
     began = time.perf_counter()
     summary, sheet = out / SUMMARY, out / SHEET
     check_folder(out, [summary, sheet])
