@@ -116,7 +116,8 @@ def integrate(
                 )
             given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
             given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
-            integrate_large(paths, out, mesh_formats=mesh_formats, **given)
+            given |= {"mesh_formats": mesh_formats, "memory_check": not no_memory_check}
+            integrate_large(paths, out, **given)
             return
         if memory is not None:
             raise typer.BadParameter("--memory goes with maps in blocks: give -o a path in .zarr")
