@@ -64,7 +64,7 @@ def main() -> None:
                     result = rayrelief.integrate(
                         scene.normals, scene.camera, mask=scene.mask, start=start, method=method
                     )
-                    last = LastFrame.of(result)
+                    last = LastFrame.of(scene, result)
                     if number:  # the first one has nothing to start from, and compiles
                         seconds += time.process_time() - began
                         iterations.append(len(result.history))

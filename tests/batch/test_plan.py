@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rayrelief.batch.plan import is_one_map, plan
+from rayrelief.batch.plan import frames, is_one_map, plan
 from rayrelief.errors import InputError
 
 
@@ -63,3 +63,11 @@ def test_one_map_is_a_file_or_its_folder(maps):
     assert all(is_one_map([path]) for path in alone)
     assert not is_one_map([root])
     assert not is_one_map(alone[:2])
+
+
+def test_frames_are_the_maps_in_a_folder_without_folders_of_maps(maps):
+    files = ("v/f1.png", "v/f2.EXR", "v/mask.png", "v/K.npy", "v/._f1.png", "v/notes.txt")
+    root = maps(*files, "many/a/normal_map.png", "one/normal_map.png", "one/other.png", "no/a.txt")
+    assert frames([root / "v"]) == [root / "v" / "f1.png", root / "v" / "f2.EXR"]
+    for name in ("many", "one", "no", "one/other.png", "nowhere"):
+        assert frames([root / name]) == [root / name]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -17,6 +19,7 @@ from rayrelief.batch.kept import Kept
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.batch.running import run
 from rayrelief.errors import InputError, IntegrationError
+from rayrelief.methods import Smooth
 from rayrelief.synthetic import gallery
 
 TWO = Processes(workers=2, threads=1, memory=10**9)
@@ -86,6 +89,51 @@ def test_map_is_integrate_bit_for_bit():
     whole = [rayrelief.integrate(s.normals, s.camera, mask=s.mask) for s in scenes]
     for future, expected in zip(rayrelief.map(scenes, workers=1), whole, strict=True):
         np.testing.assert_array_equal(future.result().depth, expected.depth)
+
+
+@dataclass(frozen=True)
+class KillsOnce:
+    """Ends its process at the first map of some size."""
+
+    flag: Path
+    size: int
+
+    def solve(self, problem, backend, callback=None):
+        if problem.graph.size == self.size and not self.flag.exists():
+            self.flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Smooth().solve(problem, backend, callback)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_map_does_scenes_of_a_lost_process_again(tmp_path):
+    scenes = [gallery.plane(12, 16 + number) for number in range(6)]
+    futures = rayrelief.map(scenes, method=KillsOnce(tmp_path / "killed", 12 * 17), workers=2)
+    assert [future.result().depth.shape[1] for future in futures] == [*range(16, 22)]
+    assert (tmp_path / "killed").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_map_leaves_out_what_is_cancelled(tmp_path):
+    scenes = [gallery.plane(12, 16 + number) for number in range(4)]
+    method = KillsOnce(tmp_path / "killed", 12 * 18)
+    futures = rayrelief.map(scenes, method=method, workers=1)
+    assert futures[2].cancel()
+    assert wait(futures).not_done == set()
+    assert [future.cancelled() for future in futures] == [False, False, True, False]
+    assert not (tmp_path / "killed").exists()
+
+
+def test_map_tells_why_no_process_can_be_started(monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError("not now")
+
+    monkeypatch.setattr("rayrelief.batch.processes.process_pool", refuse)
+    (future,) = rayrelief.map([gallery.plane(12, 16)])
+    with pytest.raises(RuntimeError, match="not now"):
+        future.result()
 
 
 def test_map_through_any_executor_raises_with_the_result():

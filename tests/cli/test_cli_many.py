@@ -12,11 +12,13 @@ from concurrent.futures import Executor, Future
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rayrelief.batch.base import Share
 from rayrelief.io.images import read_image
 from rayrelief.synthetic import gallery
+from rayrelief.synthetic.surroundings import wavy_relief
 from reference.layout import write_layout
 
 FAST = ("--max-iterations", 2, "--depth-format", "npy", "--mesh-format", "none")
@@ -244,6 +246,67 @@ def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(
     (out / "2" / "report.json").unlink()
     run("integrate", frames, "-o", out, *words)
     assert (out / "2" / "depth.npy").read_bytes() == depth
+
+
+@pytest.fixture
+def frames(tmp_path):
+    """Folder of four maps, whose normals are longer than 1, with a cut in the middle."""
+    folder = tmp_path / "video"
+    folder.mkdir()
+    relief, plane = wavy_relief(24, 32).normals, np.broadcast_to((0.6, 0.0, -0.8), (24, 32, 3))
+    for number, normals in enumerate((relief, relief, plane, plane)):
+        np.save(folder / f"f{number}.npy", 3.0 * normals)
+    return folder
+
+
+SEQUENCE = ("--sequence", "--convention", "opencv", "--fov", 50, "--mask", "none", "--threads", 1)
+
+
+def test_a_sequence_says_where_it_is_cut_and_goes_on_the_same_after_a_stop(
+    run, frames, out, read_report
+):
+    words = (*FAST, *SEQUENCE, "--method", "ray-plane")
+    told = run("integrate", frames, "-o", out, *words)
+    assert told.code == 0
+    cuts = {name: row["cut"] for name, row in rows_of(out).items()}
+    assert cuts == {"f0": "", "f1": "", "f2": "other normals", "f3": ""}
+    assert "other normals" in told.out
+    assert read_report(out / "f2")["surface"] == ["cut: other normals"]
+    names = [f"f{number}/depth.npy" for number in range(4)] + ["summary.csv"]
+    before = [(out / name).read_bytes() for name in names]
+    for stop in (2, 3):
+        for number in range(stop, 4):
+            (out / f"f{number}" / "report.json").unlink()
+        run("integrate", frames, "-o", out, *words)
+        assert [(out / name).read_bytes() for name in names] == before
+
+
+def test_frames_after_one_that_has_changed_are_done_again(run, frames, out):
+    run("integrate", frames, "-o", out, *FAST, *SEQUENCE)
+    before = when_written(out)
+    np.save(frames / "f1.npy", np.load(frames / "f0.npy")[:, ::-1] * (-1, 1, 1))
+    run("integrate", frames, "-o", out, *FAST, *SEQUENCE)
+    after = when_written(out)
+    assert [name for name in sorted(after) if after[name] == before[name]] == ["f0"]
+
+
+def test_a_frame_that_failed_is_a_cut_and_no_start_after_a_stop_either(run, frames, out):
+    words = (*SEQUENCE, *FAST[2:], "--method", "ray-plane", "--max-iterations", 1)
+    (frames / "f1.npy").write_bytes(b"no map")
+    for tolerance in (0, 1e-12):  # all iterations, and fewer than it takes
+        place = out / str(tolerance)
+        for _ in range(2):
+            run("integrate", frames, "-o", place, *words, "--tolerance", tolerance)
+            cuts = {name: row["cut"] for name, row in rows_of(place).items()}
+            assert cuts["f2"].startswith("the frame before has failed")
+            assert cuts["f3"].startswith("the frame before") == bool(tolerance)
+            (place / "f3" / "report.json").unlink()
+
+
+def test_a_sequence_needs_depths_to_go_on_from(run, frames, out):
+    ended = run("integrate", frames, "-o", out, *SEQUENCE, "--depth-format", "none")
+    assert ended.code == 2
+    assert "--depth-format none leaves none" in " ".join(ended.err.replace("│", " ").split())
 
 
 def test_a_sequence_is_computed_by_one_process(run, maps, out):

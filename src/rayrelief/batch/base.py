@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from rayrelief.errors import IntegrationError
+
 
 @dataclass(frozen=True)
 class Share:
@@ -20,6 +22,14 @@ class Share:
 
     threads: int
     memory: int | None
+
+
+class WorkersLostError(IntegrationError):
+    """The workers of one task have been lost, each of them that tried it; the others go on."""
+
+
+class EngineLostError(IntegrationError):
+    """All that computes has been lost: no task can be done any more."""
 
 
 class Engine(Protocol):

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rayrelief.datasets.folder import NORMAL_NAMES
+from rayrelief.datasets.folder import DEPTH_NAMES, MATRIX_NAMES, NORMAL_NAMES, NORMAL_SUFFIXES
+from rayrelief.datasets.masks import MASK_NAME
 from rayrelief.errors import InputError
 
 
@@ -59,6 +60,20 @@ def plan(paths: Sequence[Path], out: Path) -> list[PlannedMap]:
             )
         planned[name] = PlannedMap(name, path, absolute(out) / name)
     return [*planned.values()]
+
+
+def frames(paths: Sequence[Path]) -> list[Path]:
+    """Paths of a sequence: in place of a folder without folders of maps, the maps in it."""
+    return [frame for path in paths for frame in _frames_in(path)]
+
+
+def _frames_in(path: Path) -> list[Path]:
+    if not path.is_dir() or _holds_map(path) or [*_maps_below(path)] != [path]:
+        return [path]
+    beside = (MASK_NAME, *MATRIX_NAMES, *DEPTH_NAMES)
+    found = (file for file in path.iterdir() if file.suffix.lower() in NORMAL_SUFFIXES)
+    named = sorted(file for file in found if not file.name.startswith(".") and file.is_file())
+    return [file for file in named if file.name not in beside] or [path]
 
 
 def _maps_below(path: Path) -> Iterator[Path]:

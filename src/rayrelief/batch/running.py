@@ -7,8 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from typing import TypeVar
 
-from rayrelief.batch.base import Engine
-from rayrelief.errors import IntegrationError
+from rayrelief.batch.base import Engine, EngineLostError, WorkersLostError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -20,7 +19,7 @@ def run(
     """Run a task on all items; yield the number and the end of each, in the order of their ends.
 
     When a process is lost, each of the tasks that were under way is done again, in a process of its
-    own: the one that loses that too is given up.
+    own: the one that loses that too is given up. EngineLostError where none can be done any more.
     """
     waiting = deque(range(len(items)))
     while waiting:
@@ -56,12 +55,14 @@ def _until_lost(
             error = future.exception()
             if isinstance(error, BrokenExecutor):
                 return list(under_way.values())
+            if isinstance(error, EngineLostError):
+                raise error
             yield under_way.pop(future), future.result() if error is None else error
     return []
 
 
-def _given_up() -> IntegrationError:
-    return IntegrationError(
+def _given_up() -> WorkersLostError:
+    return WorkersLostError(
         "the process that computed this map was ended twice, most likely for want of memory",
         expected="a process that lasts",
         remedy="Integrate the map alone, crop it, or use fewer workers (--workers)",

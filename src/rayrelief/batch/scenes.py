@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, Future
-from typing import Any
+from functools import partial
+from typing import Any, overload
 
 import numpy as np
 
 from rayrelief.backends.cpu import CPU
 from rayrelief.batch.base import Share
-from rayrelief.batch.processes import Processes, process_pool
+from rayrelief.batch.processes import Processes
+from rayrelief.batch.running import run
 from rayrelief.checks import COUNTS, instance_of
 from rayrelief.estimate import check_memory
 from rayrelief.integration import integrate
@@ -45,7 +48,8 @@ def map(  # what it is: the function over scenes
         As for ``integrate``.
     executor
         Who computes: any of Python's executors, such as ``Client(...).get_executor()`` of dask.
-        None for processes on this machine, which end with the last result.
+        None for processes on this machine, which end with the last result; the scenes of one that
+        is lost are done again. Scenes that have not begun when the script ends are given up.
     workers
         Processes; by default as many as there are cores for.
     threads
@@ -71,10 +75,54 @@ def map(  # what it is: the function over scenes
         share = Share(threads or 1, None)
         return [executor.submit(integrate_scene, scene, share, how) for scene in tasks]
     machine = Processes.sharing_this_machine(len(tasks), workers, threads)
-    pool = process_pool(machine.workers, machine.threads)
-    futures = [pool.submit(integrate_scene, scene, machine.share(), how) for scene in tasks]
-    pool.shutdown(wait=False)  # after the last of them
-    return futures
+    given = _UnlessCancelled(tasks)
+    task = partial(_integrate_one, share=machine.share(), options=how)
+    threading.Thread(target=_drive, args=(machine, task, given)).start()
+    return given.futures
+
+
+class _UnlessCancelled(Sequence[Scene | None]):
+    """Scenes as they are asked for: None in place of one whose future has been cancelled."""
+
+    def __init__(self, scenes: Sequence[Scene]) -> None:
+        self._scenes = scenes
+        self._begun: dict[int, bool] = {}
+        self.futures: list[Future[Integration]] = [Future() for _ in scenes]
+
+    def __len__(self) -> int:
+        return len(self._scenes)
+
+    @overload
+    def __getitem__(self, number: int) -> Scene | None: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Scene | None]: ...
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._begun:  # else a process was lost with it
+            self._begun[number] = self.futures[number].set_running_or_notify_cancel()
+        return self._scenes[number] if self._begun[number] else None
+
+
+def _drive(machine: Processes, task: Any, given: _UnlessCancelled) -> None:
+    """Bring scenes to the ends of their futures."""
+    try:
+        for number, end in run(machine, task, given):
+            future = given.futures[number]
+            if future.cancelled():
+                continue
+            if isinstance(end, BaseException):
+                future.set_exception(end)
+            else:
+                future.set_result(end)
+    except RuntimeError as error:  # no process can be started: whoever asks for a result is told
+        for future in given.futures:
+            if not future.done():
+                future.set_exception(error)
+
+
+def _integrate_one(
+    scene: Scene | None, share: Share, options: dict[str, Any]
+) -> Integration | None:
+    return None if scene is None else integrate_scene(scene, share, options)
 
 
 def _checked(scenes: Iterable[Scene]) -> list[Scene]:

@@ -83,7 +83,7 @@ def integrate(
     Each of several maps has a folder of its own in it; those that are done are not done again.
     """
     with plain_errors(), console.quiet(quiet):
-        from rayrelief.batch.plan import is_one_map
+        from rayrelief.batch.plan import frames, is_one_map
         from rayrelief.cli.options.mesh import MeshOptions
         from rayrelief.cli.options.settings import build_method
         from rayrelief.cli.runs.dry_run import dry_run as estimate
@@ -116,10 +116,12 @@ def integrate(
                 )
             given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
             given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
-            integrate_large(paths, out, mesh_formats=mesh_formats, **given)
+            given |= {"mesh_formats": mesh_formats, "memory_check": not no_memory_check}
+            integrate_large(paths, out, **given)
             return
         if memory is not None:
             raise typer.BadParameter("--memory goes with maps in blocks: give -o a path in .zarr")
+        paths = frames(paths) if sequence else paths
         if not is_one_map(paths):
             if dry_run:
                 raise typer.BadParameter("--dry-run goes with one map, not with several")

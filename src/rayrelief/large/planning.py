@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from rayrelief.backends.cpu import CPU
@@ -10,6 +12,7 @@ from rayrelief.conventions import DepthKind
 from rayrelief.errors import InputError
 from rayrelief.estimate import memory_needed
 from rayrelief.large.layout import SMALLEST
+from rayrelief.memory import in_words
 from rayrelief.methods.base import Method
 
 # Bytes of a process with its libraries and compiled kernels, and per pixel of a block for what it
@@ -26,8 +29,8 @@ def side_for(memory: int, workers: int, method: Method, threads: int | None) -> 
 
     if needed(SMALLEST) > share:
         raise InputError(
-            f"{memory / 1e9:.2f} GB for {workers} workers",
-            expected=f"at least {(PROCESS + needed(256)) / 1e9:.1f} GB for each",
+            f"{in_words(memory)} for {workers} worker{'s' * (workers != 1)}",
+            expected=f"at least {math.ceil((PROCESS + needed(SMALLEST)) / 1e6)} MB for each",
             remedy="Give more memory (--memory), or use fewer workers (--workers)",
         )
     low, high = SMALLEST, 1 << 16

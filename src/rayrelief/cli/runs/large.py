@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from rayrelief.batch.base import Engine
+from rayrelief.batch.base import Engine, WorkersLostError
 from rayrelief.batch.here import Here
 from rayrelief.batch.kept import Kept
 from rayrelief.batch.plan import absolute
@@ -26,6 +26,7 @@ from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, 
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
+from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.arrays import TIFF, ZARR, MapFile
 from rayrelief.large.layout import Layout
@@ -68,6 +69,7 @@ def integrate_large(
     scheduler: str | None,
     threads: int | None,
     mesh_formats: list[str],
+    memory_check: bool,
     as_json: bool,
 ) -> None:
     """Integrate one map in blocks, write its depth, and tell how it went."""
@@ -97,21 +99,12 @@ def integrate_large(
         say(f"note: {note}")
     if camera.wraps(found.shape[1]):
         say("note: the left and right border of a panorama in blocks are not joined")
-    size, count = parse_memory(memory), 1 if workers is None else workers
-    own = threads or max(1, cores() // count)
+    engine, size, count, own = _engine(scheduler, workers, memory, threads, memory_check)
     # What is free changes from run to run: without a limit the blocks stay those that were begun.
     layout = kept_layout(work) if memory is None else None
     if layout is None or layout.shape != found.shape:
         layout = Layout.of(*found.shape, side_for(size, count, method, own))
-    engine: Engine = Here(own) if count == 1 else Processes(count, own, size // count)
-    if scheduler is not None:
-        from rayrelief.batch.cluster import Cluster
-
-        engine = Cluster(scheduler, own)
-    say(
-        f"note: {len(layout)} blocks of at most {_sides(layout)} pixels, overlap "
-        f"{layout.overlap}, for {in_words(size)}"
-    )
+    say(f"note: {_in_blocks(layout)}, for {in_words(size)}")
     camera = _sized(camera, *found.shape)
     work.mkdir(exist_ok=True)
     report_file = out.with_suffix(".json")
@@ -142,6 +135,9 @@ def integrate_large(
         except KeyboardInterrupt:
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
+        except WorkersLostError as error:
+            remedy = "Give blocks less memory (--memory), or workers more; the same command goes on"
+            raise IntegrationError(error.found, expected=error.expected, remedy=remedy) from error
         write_whole(report_file, to_json(report) + "\n")
         for folder in (out.parent, out.with_suffix(".tiles")):
             discard_leftovers(folder)
@@ -157,15 +153,54 @@ def integrate_large(
         )
 
 
+def _engine(
+    scheduler: str | None,
+    workers: int | None,
+    memory: str | None,
+    threads: int | None,
+    memory_check: bool,
+) -> tuple[Engine, int, int, int]:
+    """Who computes, the memory of all of them, how many they are, and threads of each."""
+    if scheduler is None:
+        size, count, available = parse_memory(memory), workers or 1, memory_available()
+        if memory is not None and memory_check and size > available:
+            raise InputError(
+                f"{in_words(size)} for all workers, but {in_words(available)} is available",
+                expected="no more than that",
+                remedy="Give less (--memory), or close other programs; --no-memory-check tries it",
+            )
+        own = threads or max(1, cores() // count)
+        return Here(own) if count == 1 else Processes(count, own, size // count), size, count, own
+    from rayrelief.batch.cluster import Cluster
+
+    asked = None if memory is None else parse_memory(memory)
+    cluster = Cluster(scheduler, threads)
+    count, least = cluster.workers()
+    if asked is None and least.memory is None:
+        raise InputError(
+            "the workers have no limit of memory",
+            expected="one, by which blocks are planned",
+            remedy="Say what all of them may use together (--memory)",
+        )
+    # Beyond a fraction of its limit a worker is ended.
+    shares = [] if least.memory is None else [int(SHARE * least.memory)]
+    shares += [] if asked is None else [asked // count]
+    return cluster, count * min(shares), count, least.threads
+
+
 def _sized(camera: Any, height: int, width: int) -> Any:
     """Camera that knows the size of its image, where it can."""
     return camera if camera.resolution is not None else camera.crop(0, 0, width, height)
 
 
-def _sides(layout: Layout) -> str:
+def _in_blocks(layout: Layout) -> str:
+    """How a map is cut."""
     sizes = [layout.block(number).whole for number in range(len(layout))]
     heights, widths = zip(*((r.stop - r.start, c.stop - c.start) for r, c in sizes), strict=True)
-    return f"{max(heights)} x {max(widths)}"
+    if len(layout) == 1:
+        return f"1 block of {heights[0]} x {widths[0]} pixels"
+    largest = f"{max(heights)} x {max(widths)}"
+    return f"{len(layout)} blocks of at most {largest} pixels, overlap {layout.overlap}"
 
 
 def _report(source: MapFile, finished: Finished, seconds: float) -> dict[str, Any]:

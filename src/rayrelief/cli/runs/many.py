@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from rayrelief.batch.base import Engine
+from rayrelief.batch.base import Engine, EngineLostError
 from rayrelief.batch.here import Here
 from rayrelief.batch.plan import PlannedMap, absolute, plan
 from rayrelief.batch.processes import Processes, cores
@@ -21,7 +21,7 @@ from rayrelief.cli.runs.one_of_many import Done, OneOfMany, failed
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.runs.sequence import InSequence
-from rayrelief.cli.runs.summary import as_csv, as_table, has_surface
+from rayrelief.cli.runs.summary import Row, as_csv, as_table, has_surface
 from rayrelief.cli.runs.writing import NO_SURFACE
 from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import EXIT_FAILED, counting, say, show, tell
@@ -46,6 +46,10 @@ def integrate_many(
     **options: Any,
 ) -> None:
     """Integrate maps into folders below one, and tell how they went."""
+    if sequence and not options["depth_formats"]:
+        raise typer.BadParameter(
+            "--sequence goes on from the depth of the last frame: --depth-format none leaves none"
+        )
     began = time.perf_counter()
     summary, sheet = out / SUMMARY, out / SHEET
     check_folder(out, [summary, sheet])
@@ -56,10 +60,16 @@ def integrate_many(
         engine = engine_for(len(planned), workers, scheduler, threads)
     kind = InSequence if sequence else OneOfMany
     task = kind(engine, picture_side=picture_side(len(planned)), **_absolute(options))
-    done = _all_done(engine, task, planned)
-    rows = [each.row for each in done]
-    write_whole(summary, as_csv(rows))
-    write_png(sheet, contact_sheet([(_caption(each), each.picture) for each in done]))
+    ends: dict[int, Done] = {}
+    try:
+        _do_all(engine, task, planned, ends)
+    except EngineLostError:
+        if ends:
+            _sum_up(out, [ends[number] for number in sorted(ends)])
+            say(f"note: {len(ends):,} of {len(planned):,} maps are done, see {summary}")
+        raise
+    done = [ends[number] for number in range(len(planned))]
+    rows = _sum_up(out, done)
     if as_json:
         show(to_json(rows))
     else:
@@ -104,9 +114,13 @@ def check_height_name(file: Path | None) -> None:
         check_height_suffix(file)
 
 
-def _all_done(engine: Engine, task: OneOfMany, planned: list[PlannedMap]) -> list[Done]:
-    """Run all tasks under one bar; one that raised what nobody expects is a row as well."""
-    done: dict[int, Done] = {}
+def _do_all(
+    engine: Engine, task: OneOfMany, planned: list[PlannedMap], done: dict[int, Done]
+) -> None:
+    """Run all tasks under one bar, and keep the end of each by its number.
+
+    One that raised what nobody expects ends as a row as well.
+    """
     try:
         with (
             signals.Interruptible(),
@@ -122,7 +136,14 @@ def _all_done(engine: Engine, task: OneOfMany, planned: list[PlannedMap]) -> lis
     except KeyboardInterrupt:
         say(f"note: {len(done):,} of {len(planned):,} maps are done; the same command goes on")
         raise
-    return [done[number] for number in range(len(planned))]
+
+
+def _sum_up(out: Path, done: list[Done]) -> list[Row]:
+    """Write the summary and the contact sheet; returns the rows."""
+    rows = [each.row for each in done]
+    write_whole(out / SUMMARY, as_csv(rows))
+    write_png(out / SHEET, contact_sheet([(_caption(each), each.picture) for each in done]))
+    return rows
 
 
 def _in_row(place: PlannedMap, end: Done | BaseException) -> Done:

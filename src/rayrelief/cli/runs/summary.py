@@ -31,6 +31,7 @@ COLUMNS = (
     "era_percent",
     "message",
 )
+CUT = "cut"  # a column of sequences alone
 # Column, heading, format.
 NUMBERS = (
     ("pixels", "pixels", ",.0f"),
@@ -75,15 +76,20 @@ def has_surface(row: Row, without: tuple[Outcome, ...]) -> bool:
 def as_csv(rows: list[Row]) -> str:
     """Rows as CSV, numbers with all of their digits."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
+    columns = (*COLUMNS, CUT) if _has_cuts(rows) else COLUMNS
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
 
 
 def as_table(rows: list[Row]) -> str:
-    """Rows as plain text; of very many those that something is wrong with."""
-    shown = rows if len(rows) <= LONGEST_TABLE else [row for row in rows if row["message"]]
+    """Rows as plain text; of very many those that something is wrong with, or a cut before."""
+    shown = (
+        rows
+        if len(rows) <= LONGEST_TABLE
+        else [row for row in rows if row["message"] or row.get(CUT)]
+    )
     if not shown:
         return ""
     table = Table(box=None, pad_edge=False, header_style=None)
@@ -91,10 +97,17 @@ def as_table(rows: list[Row]) -> str:
     table.add_column("outcome")
     for _, title, _ in NUMBERS:
         table.add_column(title, justify="right")
+    if _has_cuts(rows):
+        table.add_column("cut before it")
     for row in shown:
-        numbers = (number(row.get(key), form) for key, _, form in NUMBERS)
-        table.add_row(printable(row["name"]), row["outcome"].replace("_", " "), *numbers)
+        cells = [number(row.get(key), form) for key, _, form in NUMBERS]
+        cells += [row.get(CUT, "")] if _has_cuts(rows) else []
+        table.add_row(printable(row["name"]), row["outcome"].replace("_", " "), *cells)
     return as_text(table)
+
+
+def _has_cuts(rows: list[Row]) -> bool:
+    return any(CUT in row for row in rows)
 
 
 def _named(planned: PlannedMap) -> Row:
