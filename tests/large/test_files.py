@@ -111,11 +111,14 @@ def test_the_same_command_goes_on_whatever_is_free(relief, command, tmp_path, mo
     assert json.loads((tmp_path / "out.json").read_text())["blocks"] == 6
 
 
-def test_tiff_to_tiff(relief, small_blocks, command, tmp_path):
-    colours = np.round((relief.normals * (1, -1, -1) + 1) / 2 * 65535).astype(np.uint16)
+@pytest.mark.parametrize("floats", [False, True])
+def test_tiff_to_tiff(floats, relief, small_blocks, command, tmp_path):
+    colours = (relief.normals * (1, -1, -1) + 1) / 2
+    colours = colours.astype("f4") if floats else np.round(colours * 65535).astype(np.uint16)
     tifffile.imwrite(tmp_path / "map.tif", colours, tile=(64, 64), photometric="rgb")
     done = command(tmp_path / "map.tif", "-o", tmp_path / "o.tif", "--convention", "opengl")
     assert done.exit_code == 0, done.output
+    assert ("floats between 0 and 1" if floats else "16-bit, decoded as") in done.output
     depth = tifffile.imread(tmp_path / "o.tif")
     difference = depth - relief.depth
     assert np.std(difference) < 1e-3 * np.std(relief.depth)

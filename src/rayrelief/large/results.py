@@ -14,8 +14,8 @@ from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
 from rayrelief.io.atomic import target_of
 from rayrelief.io.sources import BROKEN
-from rayrelief.large.arrays import TIFF, ZARR
 from rayrelief.large.layout import Window, shape_of
+from rayrelief.large.opening import TIFF, ZARR
 from rayrelief.large.running import Finished
 from rayrelief.large.store import RESULT
 from rayrelief.large.tiff_files import tifffile_package

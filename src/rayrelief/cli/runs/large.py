@@ -27,8 +27,9 @@ from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.datasets.folder import find_camera
 from rayrelief.datasets.masks import AUTO, NONE
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
-from rayrelief.large.arrays import TIFF, ZARR, MapFile
+from rayrelief.large.arrays import MapFile
 from rayrelief.large.layout import Layout
+from rayrelief.large.opening import TIFF, ZARR
 from rayrelief.large.planning import side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import Finished, integrate_blocks, kept_layout
@@ -88,10 +89,11 @@ def integrate_large(
     check_ours(work)
     mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
     with quiet_libraries():
-        found = MapFile.at(path, source.convention, mask)
+        found = MapFile.at(path, source.convention, mask, masked=source.mask != NONE)
         camera, notes = find_camera(
             None, source.camera_text, *found.shape, source.which, source.k_order.value
         )
+    say(f"note: {path.name}: {found.encoding.note}")
     check_disk(out.parent, *found.shape)
     for note in notes:
         say(f"note: {note}")
