@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,13 @@ from rayrelief.io.encoding import Decoded, Encoding, decode
 from rayrelief.io.masks import above_half
 from rayrelief.io.normals import empty_pixels
 from rayrelief.large.layout import Window
-from rayrelief.large.opening import has_mask, mask_in, normals_in, refusing_damage
+from rayrelief.large.opening import has_mask, is_whole, mask_in, normals_in, refusing_damage
 from rayrelief.large.samples import check_alike, grey_of, sample_of
+from rayrelief.memory import in_words
+
+# A piece that is decoded at once, and a mask that is read as a whole, may take one part in so many
+# of the memory of a worker.
+PIECE, WHOLE = 4, 8
 
 
 @dataclass(frozen=True)
@@ -58,27 +63,58 @@ class MapFile:
 
     @classmethod
     def at(
-        cls, path: Path, convention: str | None, mask: Path | None = None, *, masked: bool = True
+        cls,
+        path: Path,
+        convention: str | None,
+        mask: Path | None = None,
+        *,
+        masked: bool = True,
+        memory: int | None = None,
     ) -> MapFile:
         """Look at a map; FileError if it is none, InputError if its axes are not known.
 
         Without a mask of its own, that in the group counts, else the fourth channel, else colours;
-        not ``masked``, every pixel that has a normal is inside.
+        not ``masked``, every pixel that has a normal is inside. Pieces and masks that take much of
+        the memory (bytes) of a worker are refused.
         """
         with refusing_damage(path), normals_in(path) as array:
             _check_values(path, array)
-            shape = (int(array.shape[0]), int(array.shape[1]))
             axes = _axes(path, array, convention)
+            _check_piece(path, array, memory)
+            shape = (int(array.shape[0]), int(array.shape[1]))
             sample = sample_of(array)
             encoding = decode(path, sample[..., :3]).encoding
             grey = grey_of(array)
             if mask is None and masked and has_mask(path):
                 mask = path
         # A fourth channel that is nowhere below says nothing.
-        alpha = sample.shape[2] == 4 and not bool(above_half(sample[..., 3]).all())
-        alpha &= masked and mask is None
-        ones = mask is not None and _holds_ones(path, mask, shape)
-        return cls(path, axes, shape, encoding, mask, alpha, masked and not alpha, grey, ones)
+        alpha = masked and sample.shape[2] == 4 and not bool(above_half(sample[..., 3]).all())
+        found = cls(path, axes, shape, encoding, None, alpha, masked and not alpha, grey)
+        return found if mask is None else found.with_mask(mask, memory)
+
+    def with_mask(self, mask: Path, memory: int | None = None) -> MapFile:
+        """Map with this mask; FileError unless it has the size of the map."""
+        pixels = self.shape[0] * self.shape[1]
+        if is_whole(mask) and memory is not None and WHOLE * pixels > memory:
+            raise FileError(
+                f"the mask {mask} is read as a whole, {in_words(pixels)} of the "
+                f"{in_words(memory)} of a worker",
+                expected=f"at most one part in {WHOLE}",
+                remedy="Convert it: zarr.create_array('mask.zarr', data=mask, "
+                "chunks=(1024, 1024)); give more --memory, or --mask none",
+            )
+        with refusing_damage(mask), mask_in(mask) as own:
+            if own is None or own.shape != self.shape:
+                raise FileError(
+                    f"the mask of {self.path}, {mask}, "
+                    + ("is not there" if own is None else f"has the shape {own.shape}"),
+                    expected=f"{self.shape}, the size of the normal map",
+                    remedy="Crop or resize the mask to the normal map",
+                )
+            if not is_whole(mask):
+                _check_piece(mask, own, memory)
+            ones = own.dtype.kind in "iu" and bool(sample_of(own).max() <= 1)
+        return replace(self, mask=mask, alpha=False, colours=False, ones=ones)
 
     @np.errstate(invalid="ignore", over="ignore")  # files hold any bits
     def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
@@ -118,17 +154,17 @@ def _check_values(path: Path, array: Any) -> None:
         )
 
 
-def _holds_ones(path: Path, mask: Path, shape: tuple[int, int]) -> bool:
-    """Whether 1 is the most that integers of a mask are; FileError for one of another size."""
-    with refusing_damage(mask), mask_in(mask) as own:
-        if own is None or own.shape != shape:
-            raise FileError(
-                f"the mask of {path}, {mask}, "
-                + ("is not there" if own is None else f"has the shape {own.shape}"),
-                expected=f"{shape}, the size of the normal map",
-                remedy="Crop or resize the mask to the normal map",
-            )
-        return own.dtype.kind in "iu" and bool(sample_of(own).max() <= 1)
+def _check_piece(path: Path, array: Any, memory: int | None) -> None:
+    """Raise FileError if what is decoded at once is much, beside the bytes of a worker."""
+    if memory is not None and PIECE * array.piece_bytes > memory:
+        rows, columns = array.piece[:2]
+        raise FileError(
+            f"{path} is stored in pieces of {rows} x {columns} pixels, each of which takes "
+            f"{in_words(array.piece_bytes)} of the {in_words(memory)} of a worker, in every block",
+            expected=f"pieces of at most one part in {PIECE}",
+            remedy="Store it in smaller ones, for example zarr in chunks of 512 x 512 pixels or "
+            "TIFF in tiles of 256 x 256; or give more --memory",
+        )
 
 
 def _axes(path: Path, array: Any, convention: str | None) -> str:

@@ -30,7 +30,7 @@ from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.layout import Layout
 from rayrelief.large.opening import TIFF, ZARR
-from rayrelief.large.planning import side_for
+from rayrelief.large.planning import PROCESS, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import Finished, integrate_blocks, kept_layout
 from rayrelief.large.store import check_ours
@@ -88,8 +88,10 @@ def integrate_large(
     check_place(out)
     check_ours(work)
     mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
+    size, count = parse_memory(memory), 1 if workers is None else workers
+    each = max(0, size // count - PROCESS)
     with quiet_libraries():
-        found = MapFile.at(path, source.convention, mask, masked=source.mask != NONE)
+        found = MapFile.at(path, source.convention, mask, masked=source.mask != NONE, memory=each)
         camera, notes = find_camera(
             None, source.camera_text, *found.shape, source.which, source.k_order.value
         )
@@ -99,7 +101,6 @@ def integrate_large(
         say(f"note: {note}")
     if camera.wraps(found.shape[1]):
         say("note: the left and right border of a panorama in blocks are not joined")
-    size, count = parse_memory(memory), 1 if workers is None else workers
     own = threads or max(1, cores() // count)
     # What is free changes from run to run: without a limit the blocks stay those that were begun.
     layout = kept_layout(work) if memory is None else None
