@@ -163,6 +163,24 @@ def test_what_somebody_else_wrote_is_not_replaced(command, tmp_path):
     assert (tmp_path / "out.zarr").is_dir()
 
 
+@pytest.mark.parametrize("foreign", ["text", "image"])
+def test_a_tiff_of_somebody_else_is_not_replaced(foreign, command, relief, tmp_path):
+    values = relief.normals.astype("f4")
+    tifffile.imwrite(tmp_path / "map.tif", values, tile=(64, 64), photometric="rgb")
+    words = tmp_path / "map.tif", "-o", tmp_path / "out.tif", "--convention", "opencv"
+    assert command(*words).exit_code == 0
+    assert command(*words).exit_code == 0, "its own result is replaced"
+    if foreign == "text":
+        (tmp_path / "out.tif").write_text("years")
+    else:
+        tifffile.imwrite(tmp_path / "out.tif", values, photometric="rgb")
+    before = (tmp_path / "out.tif").read_bytes()
+    done = command(*words)
+    assert done.exit_code == 1
+    assert "was not written by rayrelief" in done.output
+    assert (tmp_path / "out.tif").read_bytes() == before
+
+
 def test_sizes():
     assert parse_memory("4GB") == 4 * 10**9
     assert parse_memory("512m") == 512 * 10**6

@@ -13,7 +13,7 @@ import numpy as np
 from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
 from rayrelief.io.atomic import target_of
-from rayrelief.io.sources import BROKEN
+from rayrelief.io.sources import BROKEN, open_file, parse_json
 from rayrelief.large.layout import Window, shape_of
 from rayrelief.large.opening import TIFF, ZARR
 from rayrelief.large.running import Finished
@@ -37,10 +37,13 @@ def check_place(path: Path) -> None:
             expected="a path that ends in .zarr or .tif",
             remedy="Give such a path with -o",
         )
-    (tifffile_package if path.suffix.lower() in TIFF else zarr_package)()  # or says how to get it
-    if path.suffix.lower() in TIFF:
+    is_tiff = path.suffix.lower() in TIFF
+    (tifffile_package if is_tiff else zarr_package)()  # or says how to get it
+    if is_tiff:
         target_of(path)
-    elif os.path.lexists(path) and (path.is_symlink() or not _is_ours(path)):
+    if os.path.lexists(path) and (
+        path.is_symlink() or not (_is_tiff_of_ours if is_tiff else _is_zarr_of_ours)(path)
+    ):
         raise FileError(
             f"{path} is there already, and was not written by rayrelief",
             expected="a path that can be created or replaced",
@@ -76,10 +79,21 @@ def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
     os.replace(partial, path)
 
 
-def _is_ours(path: Path) -> bool:
+def _is_zarr_of_ours(path: Path) -> bool:
+    """Whether a zarr group says that it was written by us."""
     try:
         return NAME in (read_head(path) or {})["attributes"]
     except (RayreliefError, *BROKEN):
+        return False
+
+
+def _is_tiff_of_ours(path: Path) -> bool:
+    """Whether a TIFF says that it was written by us."""
+    package = tifffile_package()
+    try:
+        with open_file(path) as file, package.TiffFile(file) as tiff:
+            return NAME in parse_json(tiff.pages.first.description)
+    except (RayreliefError, package.TiffFileError, *BROKEN):
         return False
 
 
