@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from rayrelief.batch.kept import Kept
 from rayrelief.batch.plan import absolute
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.cameras.calibration import write_camera
+from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.shared import Input
+from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.inputs import check_not_replaced, scene_files
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
@@ -48,6 +51,23 @@ def is_large(paths: list[Path], out: Path) -> bool:
     return out.suffix.lower() in asked or any(p.suffix.lower() in ZARR for p in paths)
 
 
+def check_options(given: dict[str, str], *, dry_run: bool, device: str) -> None:
+    """Raise BadParameter for an option, by its parameter, that maps in blocks do not have."""
+    groups = (field.name for group in (SurfaceOptions, MeshOptions) for field in fields(group))
+    whole_only = {*groups, "depth_format", "sequence"}
+    if device != "cpu":
+        whole_only.add("device")
+    if dry_run:
+        whole_only.add("dry_run")
+    refused = [option for name, option in given.items() if name in whole_only]
+    if refused:
+        verb = "goes" if len(refused) == 1 else "go"
+        raise typer.BadParameter(
+            f"{' and '.join(refused)} {verb} with maps that are integrated whole, not with those "
+            "in blocks: leave it out, or give a folder with -o"
+        )
+
+
 def parse_memory(text: str | None) -> int:
     """Bytes of a size such as 4GB; most of what is available unless given."""
     if text is None:
@@ -74,8 +94,11 @@ def integrate_large(
     """Integrate one map in blocks, write its depth, and tell how it went."""
     if len(paths) != 1:
         raise typer.BadParameter("a map in blocks is integrated alone, not with others")
-    if set(mesh_formats) - {"ply", "glb"}:
-        raise typer.BadParameter("--mesh-format: the tiles of a map in blocks are .glb files")
+    if others := [name for name in mesh_formats if name != "glb"]:
+        raise typer.BadParameter(
+            f"--mesh-format {','.join(others)}: the tiles of a map in blocks are .glb files; give "
+            "--mesh-format glb, or none"
+        )
     began, path, out = time.perf_counter(), absolute(paths[0]), absolute(out)
     work = out.with_name(f"{out.name}.work")
     beside = [out.with_suffix(suffix) for suffix in (".json", ".camera.json", ".tiles")]
