@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 import tifffile
 import zarr
+from PIL import Image
+from typer.testing import CliRunner
 
 import rayrelief
 from rayrelief.cameras.calibration import write_camera
+from rayrelief.cli.app import app
 from rayrelief.cli.runs.large import parse_memory
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import locked
@@ -39,10 +42,6 @@ def small_blocks(monkeypatch):
 
 @pytest.fixture
 def command(tmp_path):
-    from typer.testing import CliRunner
-
-    from rayrelief.cli.app import app
-
     def call(*words):
         camera = f"--camera={tmp_path / 'camera.json'}"
         given = ["integrate", *map(str, words), "--threads=1", "--method=smooth", camera]
@@ -183,6 +182,92 @@ def test_a_tiff_of_somebody_else_is_not_replaced(foreign, command, relief, tmp_p
     assert done.exit_code == 1
     assert "was not written by rayrelief" in done.output
     assert (tmp_path / "out.tif").read_bytes() == before
+
+
+@pytest.fixture
+def masked(relief, small_blocks, command, tmp_path):
+    """Run a zarr group with a mask of its own, or without; its output and its pixels inside."""
+
+    def call(*words, own=False, alpha=False):
+        group = zarr.open_group(tmp_path / "map.zarr", mode="w", zarr_format=3)
+        values = relief.normals.astype("f4")
+        if alpha:
+            values = np.concatenate((values, mask_of(60)[..., None]), axis=-1, dtype="f4")
+        group.create_array("normals", shape=values.shape, chunks=(64, 64, 4), dtype="f4")[:] = (
+            values
+        )
+        if own:
+            mask = mask_of(50).astype("u1")  # 0 and 1 in integers
+            group.create_array("mask", shape=mask.shape, chunks=(64, 64), dtype="u1")[:] = mask
+        words = map(str, words)
+        done = command(
+            tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv", *words
+        )
+        if done.exit_code:
+            return done.output, None
+        return done.output, np.isfinite(zarr.open_group(tmp_path / "out.zarr", mode="r")["0"][:])
+
+    return call
+
+
+def mask_of(columns):
+    """Mask that leaves out the first columns."""
+    return np.broadcast_to(np.arange(WIDTH) >= columns, (HEIGHT, WIDTH))
+
+
+@pytest.mark.parametrize("name", ["other.png", "other.npy"])
+def test_a_mask_that_is_an_image_or_a_plain_array(name, masked, tmp_path):
+    if name.endswith("png"):
+        Image.fromarray(mask_of(70).astype(np.uint8) * 255).save(tmp_path / name)
+    else:
+        np.save(tmp_path / name, mask_of(70))
+    output, inside = masked("--mask", tmp_path / name, own=True)
+    np.testing.assert_array_equal(inside, mask_of(70), output)
+
+
+def test_errors_of_a_mask_name_the_mask(masked, tmp_path, monkeypatch):
+    assert "none.png does not exist" in masked("--mask", tmp_path / "none.png")[0]
+    np.save(tmp_path / "small.npy", mask_of(70)[:50])
+    assert "small.npy, has the shape (50, 110)" in masked("--mask", tmp_path / "small.npy")[0]
+    np.save(tmp_path / "m.npy", mask_of(70))
+    monkeypatch.setattr("rayrelief.large.arrays.WHOLE", 10**9)
+    assert "m.npy is read as a whole" in masked("--mask", tmp_path / "m.npy")[0]
+
+
+def test_which_mask_is_used(masked, tmp_path):
+    output, inside = masked(own=True, alpha=True)
+    np.testing.assert_array_equal(inside, mask_of(50), output)
+    assert "mask: that in the group" in output
+    _, inside = masked("--mask=none", own=True, alpha=True)
+    assert inside.all()
+    output, inside = masked(alpha=True)
+    np.testing.assert_array_equal(inside, mask_of(60), output)
+    Image.fromarray(mask_of(70).astype(np.uint8) * 255).save(tmp_path / "mask.png")
+    output, inside = masked(alpha=True)
+    np.testing.assert_array_equal(inside, mask_of(70), output)
+    assert "note: mask: mask.png beside the map\n" in output
+    output, inside = masked(own=True)
+    np.testing.assert_array_equal(inside, mask_of(50), output)
+    assert "mask.png beside the map is not used, as its group has one" in output
+    Image.fromarray(mask_of(70)[:50].astype(np.uint8) * 255).save(tmp_path / "mask.png")
+    output, inside = masked()
+    assert inside.all()
+    assert "beside the map has another size and is not used" in output
+
+
+def test_the_camera_beside_the_map(relief, tmp_path, small_blocks):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    words = ["integrate", tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--threads=1"]
+    words += ["--convention=opencv", "--method=smooth"]
+    assert "has no camera" in CliRunner().invoke(app, [*map(str, words)]).output
+    write_camera(tmp_path / "camera.json", relief.camera)
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert "note: camera: camera.json beside the map" in done.output
+    difference = zarr.open_group(tmp_path / "out.zarr", mode="r")["0"][:] - relief.depth
+    assert np.std(difference) < 1e-3 * np.std(relief.depth)
+    words[3] = tmp_path / "camera.zarr"
+    assert "is read by this run" in CliRunner().invoke(app, [*map(str, words)]).output
 
 
 def test_sizes():

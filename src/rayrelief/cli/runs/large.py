@@ -22,13 +22,12 @@ from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.shared import Input
 from rayrelief.cli.options.surface import SurfaceOptions
-from rayrelief.cli.runs.inputs import check_not_replaced, scene_files
+from rayrelief.cli.runs.inputs import check_not_replaced
+from rayrelief.cli.runs.large_input import large_files, read_large, whole_bytes
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
-from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, tell
+from rayrelief.cli.terminal.console import has_bar, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
-from rayrelief.datasets.folder import find_camera
-from rayrelief.datasets.masks import AUTO, NONE
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.layout import Layout
@@ -103,22 +102,15 @@ def integrate_large(
     work = out.with_name(f"{out.name}.work")
     beside = [out.with_suffix(suffix) for suffix in (".json", ".camera.json", ".tiles")]
     check_folder(out.parent, beside[:2])
-    read = scene_files(path, source.camera_text, source.mask)
+    read = large_files(path, source)
     check_not_replaced(read, beside)
     # These two are removed with all that is in them.
     holding = (folder for file in read for folder in absolute(file).parents)
     check_not_replaced([*read, *holding], [out, work])
     check_place(out)
     check_ours(work)
-    mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
     size, count = parse_memory(memory), 1 if workers is None else workers
-    each = max(0, size // count - PROCESS)
-    with quiet_libraries():
-        found = MapFile.at(path, source.convention, mask, masked=source.mask != NONE, memory=each)
-        camera, notes = find_camera(
-            None, source.camera_text, *found.shape, source.which, source.k_order.value
-        )
-    say(f"note: {path.name}: {found.encoding.note}")
+    found, camera, notes = read_large(path, source, max(0, size // count - PROCESS))
     check_disk(out.parent, *found.shape)
     for note in notes:
         say(f"note: {note}")
@@ -128,7 +120,9 @@ def integrate_large(
     # What is free changes from run to run: without a limit the blocks stay those that were begun.
     layout = kept_layout(work) if memory is None else None
     if layout is None or layout.shape != found.shape:
-        layout = Layout.of(*found.shape, side_for(size, count, method, own))
+        layout = Layout.of(
+            *found.shape, side_for(size - count * whole_bytes(found), count, method, own)
+        )
     engine: Engine = Here(own) if count == 1 else Processes(count, own, size // count)
     if scheduler is not None:
         from rayrelief.batch.cluster import Cluster
@@ -159,7 +153,7 @@ def integrate_large(
                 threads=own,
                 progress=progress,
             )
-            report = _report(found, finished, time.perf_counter() - began)
+            report = _report(found, finished, notes, time.perf_counter() - began)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
             write_depth(out, finished, report)
             write_camera(out.with_suffix(".camera.json"), camera)
@@ -194,7 +188,9 @@ def _sides(layout: Layout) -> str:
     return f"{max(heights)} x {max(widths)}"
 
 
-def _report(source: MapFile, finished: Finished, seconds: float) -> dict[str, Any]:
+def _report(
+    source: MapFile, finished: Finished, notes: list[str], seconds: float
+) -> dict[str, Any]:
     import rayrelief
 
     outcomes: dict[str, int] = {}
@@ -205,6 +201,7 @@ def _report(source: MapFile, finished: Finished, seconds: float) -> dict[str, An
         "version": rayrelief.__version__,
         "map": str(source.path),
         "size": [source.shape[1], source.shape[0]],
+        "notes": notes,
         "depth_kind": finished.job.kind,
         "camera": finished.job.camera.summary(),
         "method": repr(finished.job.method),
