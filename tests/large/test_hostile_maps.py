@@ -257,3 +257,31 @@ def test_chunks_that_are_truncated_are_named(tmp_path, values):
     (tmp_path / "m.tif").write_bytes(data)
     with pytest.raises(FileError, match="piece 3 of the image"):
         found.read(np.s_[0:HEIGHT, 0:WIDTH])
+
+
+# What is not read in blocks is told
+
+
+def test_maps_that_are_not_there(tmp_path):
+    for name in ("m.zarr", "m.tif", "m.png", "m.exr", "m"):
+        with pytest.raises(FileError, match=rf"{name} does not exist"):
+            MapFile.at(tmp_path / name, "opencv")
+
+
+@pytest.mark.parametrize("kind", ["EXR", "PNG", "NPY"])
+def test_files_of_other_kinds(tmp_path, kind):
+    path = tmp_path / f"m.{kind.lower()}"
+    path.write_bytes(b"x")
+    with pytest.raises(FileError, match=rf"a file of the kind {kind}.*a folder with -o .*convert"):
+        MapFile.at(path, "opencv")
+
+
+@pytest.mark.parametrize(("number", "name"), [(5, "LZW"), (7, "JPEG"), (50000, "ZSTD")])
+def test_tiff_in_another_compression(tmp_path, values, number, name):
+    tifffile.imwrite(
+        tmp_path / "m.tif", values, photometric="rgb", tile=(16, 16), compression="zlib"
+    )
+    with tifffile.TiffFile(tmp_path / "m.tif", mode="r+b") as file:
+        file.pages.first.tags["Compression"].overwrite(number)
+    with pytest.raises(FileError, match=f"is compressed by {name}"):
+        MapFile.at(tmp_path / "m.tif", "opencv")
