@@ -366,6 +366,30 @@ def test_a_second_run_that_is_killed_leaves_no_report_of_the_first(
     )
 
 
+def test_tiles_of_an_earlier_run_are_removed(relief, command, tmp_path, monkeypatch):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    words = (tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv")
+    folder, counts = tmp_path / "out.tiles", []
+    for side in (80, 100):
+        monkeypatch.setattr("rayrelief.cli.runs.large.side_for", lambda *_, side=side: side)
+        done = command(*words, "--mesh-format=glb")
+        assert done.exit_code == 0, done.output
+        index = json.loads((folder / "tiles.json").read_text())
+        listed = {entry["file"] for entry in (index["overview"], *index["tiles"])}
+        assert {path.name for path in folder.iterdir()} == {"tiles.json", *listed}
+        counts.append(len(listed))
+    assert counts == [7, 5]
+    assert f"7 files of an earlier mesh were removed from {folder}" in done.output
+    (folder / "notes.txt").write_text("years")
+    index["tiles"].append({"file": "../map.zarr/zarr.json"})
+    (folder / "tiles.json").write_text(json.dumps(index))
+    done = command(*words)
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    assert f"{folder} also holds notes.txt, which this run did not write" in done.output
+    assert (tmp_path / "map.zarr" / "zarr.json").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
 @pytest.mark.parametrize("name", ["out.tif", "out.zarr", "out.json", "out.camera.json"])
 @pytest.mark.parametrize("kind", ["pipe", "link"])

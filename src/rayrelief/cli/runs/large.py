@@ -36,7 +36,7 @@ from rayrelief.large.planning import PROCESS, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import Finished, integrate_blocks, kept_layout
 from rayrelief.large.store import check_ours
-from rayrelief.large.tiles import write_tiles
+from rayrelief.large.tiles import discard_tiles, unlisted, write_tiles
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
 
@@ -101,6 +101,7 @@ def integrate_large(
     began, path, out = time.perf_counter(), absolute(paths[0]), absolute(out)
     work = out.with_name(f"{out.name}.work")
     beside = [out.with_suffix(suffix) for suffix in (".json", ".camera.json", ".tiles")]
+    tiles = out.with_suffix(".tiles")
     check_folder(out.parent, beside[:2])
     read = large_files(path, source)
     check_not_replaced(read, beside)
@@ -155,16 +156,21 @@ def integrate_large(
             )
             report = _report(found, finished, notes, time.perf_counter() - began)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
+            if gone := discard_tiles(tiles):  # of another depth
+                say(f"note: {gone:,} files of an earlier mesh were removed from {tiles}")
             write_depth(out, finished, report)
             write_camera(out.with_suffix(".camera.json"), camera)
             if "glb" in mesh_formats:
-                write_tiles(out.with_suffix(".tiles"), finished, kept, progress)
+                write_tiles(tiles, finished, kept, progress)
         except KeyboardInterrupt:
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
         write_whole(report_file, to_json(report) + "\n")
-        for folder in (out.parent, out.with_suffix(".tiles")):
+        for folder in (out.parent, tiles):
             discard_leftovers(folder)
+        if tiles.is_dir() and (others := unlisted(tiles)):
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            say(f"note: {tiles} also holds {others[0]}{more}, which this run did not write")
         shutil.rmtree(work)
     if not finished.converged:
         say("warning: the blocks had not settled after the last sweep (see changes in the report)")
