@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pickle
+import shutil
 import zlib
 from pathlib import Path
 
@@ -198,7 +199,20 @@ def test_chunks_larger_than_the_memory_are_refused(tmp_path, values, monkeypatch
 
 def test_maps_that_no_disk_holds_are_refused(tmp_path):
     with pytest.raises(InputError, match="is free"):
-        check_disk(tmp_path, 10**9, 10**9)
+        check_disk(tmp_path, 10**9, 10**9, tmp_path / "work")
+
+
+def test_what_lies_there_already_needs_no_place(tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=250_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    work = tmp_path / "work"
+    with pytest.raises(InputError, match="needs about 0 MB"):
+        check_disk(tmp_path, 100, 50, work)  # 300,000 bytes
+    work.mkdir()
+    (work / "surface.0.0.npy").write_bytes(bytes(60_000))
+    check_disk(tmp_path, 100, 50, work)
+    with pytest.raises(InputError, match="beside the"):
+        check_disk(tmp_path, 100, 50, work, mesh=True)
 
 
 def test_what_is_damaged_in_the_place_of_a_result_is_not_ours(tmp_path):

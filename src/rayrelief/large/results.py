@@ -24,6 +24,7 @@ from rayrelief.memory import in_words
 
 CHUNK, TILE = 512, 256  # pixels along a side
 KEPT = 60  # bytes per pixel: equations, two surfaces and parts of all blocks, and the depth
+MESH = 48  # bytes per pixel of the mesh: a vertex, its normal and two triangles
 AT_A_TIME = 4  # chunks along a side of what is written together
 SMALLEST = 512  # pixels along the longer side of the last level, at most
 NAME = "rayrelief"  # attribute that tells our own from what must not be replaced
@@ -51,16 +52,35 @@ def check_place(path: Path) -> None:
         )
 
 
-def check_disk(folder: Path, height: int, width: int) -> None:
-    """Raise InputError if there is no place for what is kept of a map while it is integrated."""
-    needed, free = KEPT * height * width, shutil.disk_usage(folder).free
+def check_disk(folder: Path, height: int, width: int, work: Path, *, mesh: bool = False) -> None:
+    """Raise InputError if there is no place for what is kept of a map while it is integrated.
+
+    What an earlier run left in the working folder is there already.
+    """
+    kept, free = size_of_folder(work), shutil.disk_usage(folder).free
+    needed = disk_needed(height, width, mesh=mesh) - kept
     if needed > free:
         raise InputError(
-            f"a map of {width}x{height} pixels needs about {in_words(needed)} in {folder}, "
-            f"where {in_words(free)} is free",
+            f"a map of {width}x{height} pixels needs about {in_words(needed)} in {folder}"
+            + (f" beside the {in_words(kept)} that are there" if kept else "")
+            + f", where {in_words(free)} is free",
             expected="a disk that holds what is computed",
             remedy="Check the size of the map, or write to another disk",
         )
+
+
+def disk_needed(height: int, width: int, *, mesh: bool) -> int:
+    """Bytes that a run keeps at most, with its results."""
+    return (KEPT + MESH * mesh) * height * width
+
+
+def size_of_folder(folder: Path) -> int:
+    """Bytes of the files in a folder; none where it is missing."""
+    return (
+        sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+        if folder.is_dir()
+        else 0
+    )
 
 
 def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:

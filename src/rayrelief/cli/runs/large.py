@@ -112,7 +112,7 @@ def integrate_large(
     check_ours(work)
     size, count = parse_memory(memory), 1 if workers is None else workers
     found, camera, notes = read_large(path, source, max(0, size // count - PROCESS))
-    check_disk(out.parent, *found.shape)
+    check_disk(out.parent, *found.shape, work, mesh=bool(mesh_formats))
     for note in notes:
         say(f"note: {note}")
     if camera.wraps(found.shape[1]):
