@@ -19,6 +19,7 @@ from rayrelief.cli.app import app
 from rayrelief.cli.runs.large import parse_memory
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import locked
+from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
 from rayrelief.large.results import halved
 from rayrelief.large.state import State
@@ -268,6 +269,29 @@ def test_the_camera_beside_the_map(relief, tmp_path, small_blocks):
     assert np.std(difference) < 1e-3 * np.std(relief.depth)
     words[3] = tmp_path / "camera.zarr"
     assert "is read by this run" in CliRunner().invoke(app, [*map(str, words)]).output
+
+
+def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, command, tmp_path):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    before = sorted(tmp_path.rglob("*"))
+    words = tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv", "--dry-run"
+    done = command(*words)
+    for fact in ("110x150 pixels, about 100 % inside", "6 of at most", "overlap 10", "1 worker"):
+        assert fact in done.output
+    told = json.loads(command(*words, "--json", "--quiet", "--memory=1GB").stdout)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert told["blocks"]["number"] == 6
+    layout = Layout.of(HEIGHT, WIDTH, 80)
+    wholes = [size_of(layout.block(number).whole) for number in range(len(layout))]
+    assert told["blocks"]["pixels"] == sum(wholes) > HEIGHT * WIDTH
+    assert told["memory_bytes"]["limit"] == 10**9
+    assert told["disk_bytes"]["needed"] == 60 * HEIGHT * WIDTH
+    expected = told["expected"]
+    decided = told["sample"]["seconds_per_pixel"] * told["blocks"]["pixels"]
+    assert expected["deciding_seconds"] == pytest.approx(decided)
+    assert expected["seconds"] > decided > 0
+    assert command(*words).exit_code == 0
 
 
 def test_sizes():

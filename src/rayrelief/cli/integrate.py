@@ -108,11 +108,11 @@ def integrate(
         made |= {"surface": surface, "device": device.value}
         if is_large(paths, out):
             asked = options_given()
-            check_options(asked, dry_run=dry_run, device=device.value)
+            check_options(asked, device.value)
             tiles = mesh_formats if "mesh_format" in asked else []
             given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
             given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
-            integrate_large(paths, out, mesh_formats=tiles, **given)
+            integrate_large(paths, out, mesh_formats=tiles, dry_run=dry_run, **given)
             return
         if memory is not None:
             raise typer.BadParameter("--memory goes with maps in blocks: give -o a path in .zarr")

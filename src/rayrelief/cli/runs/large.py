@@ -24,6 +24,7 @@ from rayrelief.cli.options.shared import Input
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.inputs import check_not_replaced
 from rayrelief.cli.runs.large_input import large_files, read_large, whole_bytes
+from rayrelief.cli.runs.large_plan import plan, tell_plan
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
 from rayrelief.cli.terminal.console import has_bar, say, show, tell
@@ -50,14 +51,12 @@ def is_large(paths: list[Path], out: Path) -> bool:
     return out.suffix.lower() in asked or any(p.suffix.lower() in ZARR for p in paths)
 
 
-def check_options(given: dict[str, str], *, dry_run: bool, device: str) -> None:
+def check_options(given: dict[str, str], device: str) -> None:
     """Raise BadParameter for an option, by its parameter, that maps in blocks do not have."""
     groups = (field.name for group in (SurfaceOptions, MeshOptions) for field in fields(group))
     whole_only = {*groups, "depth_format", "sequence"}
     if device != "cpu":
         whole_only.add("device")
-    if dry_run:
-        whole_only.add("dry_run")
     refused = [option for name, option in given.items() if name in whole_only]
     if refused:
         verb = "goes" if len(refused) == 1 else "go"
@@ -88,6 +87,7 @@ def integrate_large(
     scheduler: str | None,
     threads: int | None,
     mesh_formats: list[str],
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Integrate one map in blocks, write its depth, and tell how it went."""
@@ -124,6 +124,12 @@ def integrate_large(
         layout = Layout.of(
             *found.shape, side_for(size - count * whole_bytes(found), count, method, own)
         )
+    camera = _sized(camera, *found.shape)
+    if dry_run:
+        told: dict[str, Any] = {"memory": size, "workers": count, "threads": own, "work": work}
+        told |= {"notes": notes, "mesh": bool(mesh_formats)}
+        tell_plan(plan(found, camera, layout, method, **told), as_json=as_json)
+        return
     engine: Engine = Here(own) if count == 1 else Processes(count, own, size // count)
     if scheduler is not None:
         from rayrelief.batch.cluster import Cluster
@@ -133,7 +139,6 @@ def integrate_large(
         f"note: {len(layout)} blocks of at most {_sides(layout)} pixels, overlap "
         f"{layout.overlap}, for {in_words(size)}"
     )
-    camera = _sized(camera, *found.shape)
     work.mkdir(exist_ok=True)
     report_file = out.with_suffix(".json")
     with (
