@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import rayrelief
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.app import app
-from rayrelief.cli.runs.large import parse_memory
+from rayrelief.cli.runs.large import Lines, parse_memory
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import locked
 from rayrelief.large.layout import Layout, size_of
@@ -200,7 +200,6 @@ def masked(relief, small_blocks, command, tmp_path):
         if own:
             mask = mask_of(50).astype("u1")  # 0 and 1 in integers
             group.create_array("mask", shape=mask.shape, chunks=(64, 64), dtype="u1")[:] = mask
-        words = map(str, words)
         done = command(
             tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv", *words
         )
@@ -292,6 +291,34 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, comma
     assert expected["deciding_seconds"] == pytest.approx(decided)
     assert expected["seconds"] > decided > 0
     assert command(*words).exit_code == 0
+
+
+def test_few_lines_tell_how_far_a_run_is(relief, small_blocks, command, tmp_path, monkeypatch):
+    for name in ("FASTEST", "SLOWEST"):
+        monkeypatch.setattr(f"rayrelief.large.state.{name}", 0.9999)  # as if more sweeps were needed
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    done = command(tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv")
+    stages = [line for line in done.stderr.splitlines() if line.endswith(": 6 blocks")]
+    sweeps = [line for line in stages if line.startswith("note: sweep")]
+    assert stages[:2] == ["note: integrating blocks: 6 blocks", "note: joining blocks: 6 blocks"]
+    assert len(sweeps) == len(json.loads((tmp_path / "out.json").read_text())["changes"])
+    assert len(sweeps) > 2
+    assert all("times the tolerance is left" in line for line in sweeps[2:])
+    assert len(stages) == len(sweeps) + 4
+    assert not [line for line in done.stderr.splitlines() if " of 6 blocks" in line]
+
+
+def test_stages_that_take_long_say_so_ten_times(capsys, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.runs.large.QUIET", -1.0)
+    lines = Lines()
+    for stage in ("one", "two"):
+        for done in range(201):
+            lines(stage, done, 200)
+    said = capsys.readouterr().err.splitlines()
+    first = [line.removeprefix("note: one: ") for line in said[:3]]
+    assert first == ["200 blocks", "20 of 200 blocks", "40 of 200 blocks"]
+    assert len(said) == 20
 
 
 def test_sizes():

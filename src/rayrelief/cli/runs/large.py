@@ -35,13 +35,14 @@ from rayrelief.large.layout import Layout
 from rayrelief.large.opening import TIFF, ZARR
 from rayrelief.large.planning import PROCESS, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
-from rayrelief.large.running import Finished, integrate_blocks, kept_layout
+from rayrelief.large.running import JOINING, Finished, integrate_blocks, kept_layout
 from rayrelief.large.store import check_ours
 from rayrelief.large.tiles import discard_tiles, unlisted, write_tiles
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+QUIET = 10.0  # seconds after which a stage says again how far it is
 SHARE = 0.75  # of the available memory, unless told otherwise
 
 
@@ -227,11 +228,29 @@ def _report(
     }
 
 
+class Lines:
+    """One line for each stage, and for those that take long one for every tenth at most."""
+
+    def __init__(self) -> None:
+        self._stage, self._tenth, self._said = "", 0, 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Tell how many blocks of a stage are done, or that it begins."""
+        tenth, now = 10 * done // max(1, total), time.monotonic()
+        if stage != self._stage:
+            self._stage, self._tenth, self._said = stage, tenth, now
+            if not stage.endswith(JOINING):  # which hardly ever takes long
+                say(f"note: {stage}: {total:,} blocks")
+        elif tenth > self._tenth and done < total and now - self._said > QUIET:
+            self._tenth, self._said = tenth, now
+            say(f"note: {stage}: {done:,} of {total:,} blocks")
+
+
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A bar on a terminal, and lines elsewhere: such runs are long."""
     if not has_bar():
-        yield lambda stage, done, total: say(f"note: {stage}: {done} of {total} blocks")
+        yield Lines()
         return
     from rich.console import Console
     from rich.progress import Progress

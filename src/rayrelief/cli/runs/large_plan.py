@@ -149,7 +149,7 @@ def _summary(report: dict[str, Any]) -> str:
             f"  disk:   about {in_words(disk['needed'])}{there}, {in_words(disk['free'])} free",
             f"  time:   about {_lasting(expected['seconds'])}: "
             f"{_lasting(expected['deciding_seconds'])} for the blocks, by "
-            f"{sample['pixels']:,} pixels, and {expected['sweeps']} sweeps, as many as usual",
+            f"{sample['pixels']:,} pixels, and {expected['sweeps']} sweeps, as crowds take",
             "  not included: loading or compiling kernels, reading and writing files",
         )
     )
