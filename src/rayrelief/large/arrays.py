@@ -99,7 +99,7 @@ class MapFile:
             raise FileError(
                 f"the mask {mask} is read as a whole, {in_words(pixels)} of the "
                 f"{in_words(memory)} of a worker",
-                expected=f"at most one part in {WHOLE}",
+                expected=f"a mask of at most {in_words(memory // WHOLE)}",
                 remedy="Convert it: zarr.create_array('mask.zarr', data=mask, "
                 "chunks=(1024, 1024)); give more --memory, or --mask none",
             )
@@ -161,7 +161,7 @@ def _check_piece(path: Path, array: Any, memory: int | None) -> None:
         raise FileError(
             f"{path} is stored in pieces of {rows} x {columns} pixels, each of which takes "
             f"{in_words(array.piece_bytes)} of the {in_words(memory)} of a worker, in every block",
-            expected=f"pieces of at most one part in {PIECE}",
+            expected=f"pieces of at most {in_words(memory // PIECE)}",
             remedy="Store it in smaller ones, for example zarr in chunks of 512 x 512 pixels or "
             "TIFF in tiles of 256 x 256; or give more --memory",
         )
