@@ -295,7 +295,7 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, comma
 
 def test_few_lines_tell_how_far_a_run_is(relief, small_blocks, command, tmp_path, monkeypatch):
     for name in ("FASTEST", "SLOWEST"):
-        monkeypatch.setattr(f"rayrelief.large.state.{name}", 0.9999)  # as if more sweeps were needed
+        monkeypatch.setattr(f"rayrelief.large.state.{name}", 0.9999)  # more sweeps
     store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
     store[:] = relief.normals
     done = command(tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv")
