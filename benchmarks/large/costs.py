@@ -48,7 +48,7 @@ def cost(options: argparse.Namespace) -> None:
     last = [time.process_time()]
 
     def progress(stage: str, done: int, _: int) -> None:
-        name = "".join(letter for letter in stage if not letter.isdigit())
+        name = "".join(letter for letter in stage.partition(" (")[0] if not letter.isdigit())
         now = time.process_time()
         spent[name if done else "between"] = spent.get(name if done else "between", 0.0) + (
             now - last[0]

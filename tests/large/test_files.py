@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 import tifffile
 import zarr
+from PIL import Image
+from typer.testing import CliRunner
 
 import rayrelief
 from rayrelief.cameras.calibration import write_camera
-from rayrelief.cli.runs.large import parse_memory
+from rayrelief.cli.app import app
+from rayrelief.cli.runs.large import Lines, parse_memory
 from rayrelief.errors import FileError
 from rayrelief.io.atomic import locked
+from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
 from rayrelief.large.results import halved
 from rayrelief.large.state import State
@@ -39,10 +43,6 @@ def small_blocks(monkeypatch):
 
 @pytest.fixture
 def command(tmp_path):
-    from typer.testing import CliRunner
-
-    from rayrelief.cli.app import app
-
     def call(*words):
         camera = f"--camera={tmp_path / 'camera.json'}"
         given = ["integrate", *map(str, words), "--threads=1", "--method=smooth", camera]
@@ -111,11 +111,14 @@ def test_the_same_command_goes_on_whatever_is_free(relief, command, tmp_path, mo
     assert json.loads((tmp_path / "out.json").read_text())["blocks"] == 6
 
 
-def test_tiff_to_tiff(relief, small_blocks, command, tmp_path):
-    colours = np.round((relief.normals * (1, -1, -1) + 1) / 2 * 65535).astype(np.uint16)
+@pytest.mark.parametrize("floats", [False, True])
+def test_tiff_to_tiff(floats, relief, small_blocks, command, tmp_path):
+    colours = (relief.normals * (1, -1, -1) + 1) / 2
+    colours = colours.astype("f4") if floats else np.round(colours * 65535).astype(np.uint16)
     tifffile.imwrite(tmp_path / "map.tif", colours, tile=(64, 64), photometric="rgb")
     done = command(tmp_path / "map.tif", "-o", tmp_path / "o.tif", "--convention", "opengl")
     assert done.exit_code == 0, done.output
+    assert ("floats between 0 and 1" if floats else "16-bit, decoded as") in done.output
     depth = tifffile.imread(tmp_path / "o.tif")
     difference = depth - relief.depth
     assert np.std(difference) < 1e-3 * np.std(relief.depth)
@@ -134,12 +137,16 @@ def test_what_to_install(missing, out, monkeypatch, command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-o", "out.zarr", "--point", "1,1,1"], "integrated whole"),
-        (["-o", "out.zarr", "--sequence"], "integrated whole"),
-        (["-o", "out.zarr", "--depth-format", "png"], "integrated whole"),
-        (["-o", "out.zarr", "--device", "cuda"], "integrated whole"),
+        (["-o", "out.zarr", "--point", "1,1,1"], "--point goes with maps that are"),
+        (["-o", "out.zarr", "--cut", "1"], "--cut goes with maps that are"),
+        (["-o", "out.zarr", "--height", "h.png", "--tile"], "--tile and --height go with maps"),
+        (["-o", "out.zarr", "--sequence"], "--sequence goes with maps"),
+        (["-o", "out.zarr", "--depth-format", "png"], "--depth-format goes with maps"),
+        (["-o", "out.zarr", "--device", "cuda"], "--device goes with maps"),
         (["-o", "out.zarr", "--convention", "opengl", "--memory", "much"], "a size such as 4GB"),
-        (["-o", "out.zarr", "--mesh-format", "stl"], ".glb files"),
+        (["-o", "out.zarr", "--mesh-format", "stl"], "--mesh-format stl: the tiles"),
+        (["-o", "out.zarr", "--mesh-format", "ply"], "--mesh-format ply: the tiles"),
+        (["-o", "out.zarr", "--mesh-format", "glb,ply"], "--mesh-format ply: the tiles"),
         (["-o", "out.zarr"], "the axes of"),
         (["-o", "out", "--memory", "1GB"], "--memory goes with maps in blocks"),
     ],
@@ -158,6 +165,160 @@ def test_what_somebody_else_wrote_is_not_replaced(command, tmp_path):
     done = command(tmp_path / "map.tif", "-o", tmp_path / "out.zarr", "--convention", "opengl")
     assert "was not written by rayrelief" in done.output
     assert (tmp_path / "out.zarr").is_dir()
+
+
+@pytest.mark.parametrize("foreign", ["text", "image"])
+def test_a_tiff_of_somebody_else_is_not_replaced(foreign, command, relief, tmp_path):
+    values = relief.normals.astype("f4")
+    tifffile.imwrite(tmp_path / "map.tif", values, tile=(64, 64), photometric="rgb")
+    words = tmp_path / "map.tif", "-o", tmp_path / "out.tif", "--convention", "opencv"
+    assert command(*words).exit_code == 0
+    assert command(*words).exit_code == 0, "its own result is replaced"
+    if foreign == "text":
+        (tmp_path / "out.tif").write_text("years")
+    else:
+        tifffile.imwrite(tmp_path / "out.tif", values, photometric="rgb")
+    before = (tmp_path / "out.tif").read_bytes()
+    done = command(*words)
+    assert done.exit_code == 1
+    assert "was not written by rayrelief" in done.output
+    assert (tmp_path / "out.tif").read_bytes() == before
+
+
+@pytest.fixture
+def masked(relief, small_blocks, command, tmp_path):
+    """Run a zarr group with a mask of its own, or without; its output and its pixels inside."""
+
+    def call(*words, own=False, alpha=False):
+        group = zarr.open_group(tmp_path / "map.zarr", mode="w", zarr_format=3)
+        values = relief.normals.astype("f4")
+        if alpha:
+            values = np.concatenate((values, mask_of(60)[..., None]), axis=-1, dtype="f4")
+        group.create_array("normals", shape=values.shape, chunks=(64, 64, 4), dtype="f4")[:] = (
+            values
+        )
+        if own:
+            mask = mask_of(50).astype("u1")  # 0 and 1 in integers
+            group.create_array("mask", shape=mask.shape, chunks=(64, 64), dtype="u1")[:] = mask
+        done = command(
+            tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv", *words
+        )
+        if done.exit_code:
+            return done.output, None
+        return done.output, np.isfinite(zarr.open_group(tmp_path / "out.zarr", mode="r")["0"][:])
+
+    return call
+
+
+def mask_of(columns):
+    """Mask that leaves out the first columns."""
+    return np.broadcast_to(np.arange(WIDTH) >= columns, (HEIGHT, WIDTH))
+
+
+@pytest.mark.parametrize("name", ["other.png", "other.npy"])
+def test_a_mask_that_is_an_image_or_a_plain_array(name, masked, tmp_path):
+    if name.endswith("png"):
+        Image.fromarray(mask_of(70).astype(np.uint8) * 255).save(tmp_path / name)
+    else:
+        np.save(tmp_path / name, mask_of(70))
+    output, inside = masked("--mask", tmp_path / name, own=True)
+    np.testing.assert_array_equal(inside, mask_of(70), output)
+
+
+def test_errors_of_a_mask_name_the_mask(masked, tmp_path, monkeypatch):
+    assert "none.png does not exist" in masked("--mask", tmp_path / "none.png")[0]
+    np.save(tmp_path / "small.npy", mask_of(70)[:50])
+    assert "small.npy, has the shape (50, 110)" in masked("--mask", tmp_path / "small.npy")[0]
+    np.save(tmp_path / "m.npy", mask_of(70))
+    monkeypatch.setattr("rayrelief.large.arrays.WHOLE", 10**9)
+    assert "m.npy is read as a whole" in masked("--mask", tmp_path / "m.npy")[0]
+
+
+def test_which_mask_is_used(masked, tmp_path):
+    output, inside = masked(own=True, alpha=True)
+    np.testing.assert_array_equal(inside, mask_of(50), output)
+    assert "mask: that in the group" in output
+    _, inside = masked("--mask=none", own=True, alpha=True)
+    assert inside.all()
+    output, inside = masked(alpha=True)
+    np.testing.assert_array_equal(inside, mask_of(60), output)
+    Image.fromarray(mask_of(70).astype(np.uint8) * 255).save(tmp_path / "mask.png")
+    output, inside = masked(alpha=True)
+    np.testing.assert_array_equal(inside, mask_of(70), output)
+    assert "note: mask: mask.png beside the map\n" in output
+    output, inside = masked(own=True)
+    np.testing.assert_array_equal(inside, mask_of(50), output)
+    assert "mask.png beside the map is not used, as its group has one" in output
+    Image.fromarray(mask_of(70)[:50].astype(np.uint8) * 255).save(tmp_path / "mask.png")
+    output, inside = masked()
+    assert inside.all()
+    assert "beside the map has another size and is not used" in output
+
+
+def test_the_camera_beside_the_map(relief, tmp_path, small_blocks):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    words = ["integrate", tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--threads=1"]
+    words += ["--convention=opencv", "--method=smooth"]
+    assert "has no camera" in CliRunner().invoke(app, [*map(str, words)]).output
+    write_camera(tmp_path / "camera.json", relief.camera)
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert "note: camera: camera.json beside the map" in done.output
+    difference = zarr.open_group(tmp_path / "out.zarr", mode="r")["0"][:] - relief.depth
+    assert np.std(difference) < 1e-3 * np.std(relief.depth)
+    words[3] = tmp_path / "camera.zarr"
+    assert "is read by this run" in CliRunner().invoke(app, [*map(str, words)]).output
+
+
+def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, command, tmp_path):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    before = sorted(tmp_path.rglob("*"))
+    words = tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv", "--dry-run"
+    done = command(*words)
+    for fact in ("110x150 pixels, about 100 % inside", "6 of at most", "overlap 10", "1 worker"):
+        assert fact in done.output
+    told = json.loads(command(*words, "--json", "--quiet", "--memory=1GB").stdout)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert told["blocks"]["number"] == 6
+    layout = Layout.of(HEIGHT, WIDTH, 80)
+    wholes = [size_of(layout.block(number).whole) for number in range(len(layout))]
+    assert told["blocks"]["pixels"] == sum(wholes) > HEIGHT * WIDTH
+    assert told["memory_bytes"]["limit"] == 10**9
+    assert told["disk_bytes"]["needed"] == 60 * HEIGHT * WIDTH
+    expected = told["expected"]
+    decided = told["sample"]["seconds_per_pixel"] * told["blocks"]["pixels"]
+    assert expected["deciding_seconds"] == pytest.approx(decided)
+    assert expected["seconds"] > decided > 0
+    assert command(*words).exit_code == 0
+
+
+def test_few_lines_tell_how_far_a_run_is(relief, small_blocks, command, tmp_path, monkeypatch):
+    for name in ("FASTEST", "SLOWEST"):
+        monkeypatch.setattr(f"rayrelief.large.state.{name}", 0.9999)  # more sweeps
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    done = command(tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv")
+    stages = [line for line in done.stderr.splitlines() if line.endswith(": 6 blocks")]
+    sweeps = [line for line in stages if line.startswith("note: sweep")]
+    assert stages[:2] == ["note: integrating blocks: 6 blocks", "note: joining blocks: 6 blocks"]
+    assert len(sweeps) == len(json.loads((tmp_path / "out.json").read_text())["changes"])
+    assert len(sweeps) > 2
+    assert all("times the tolerance is left" in line for line in sweeps[2:])
+    assert len(stages) == len(sweeps) + 4
+    assert not [line for line in done.stderr.splitlines() if " of 6 blocks" in line]
+
+
+def test_stages_that_take_long_say_so_ten_times(capsys, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.runs.large.QUIET", -1.0)
+    lines = Lines()
+    for stage in ("one", "two"):
+        for done in range(201):
+            lines(stage, done, 200)
+    said = capsys.readouterr().err.splitlines()
+    first = [line.removeprefix("note: one: ") for line in said[:3]]
+    assert first == ["200 blocks", "20 of 200 blocks", "40 of 200 blocks"]
+    assert len(said) == 20
 
 
 def test_sizes():
@@ -254,6 +415,30 @@ def test_a_second_run_that_is_killed_leaves_no_report_of_the_first(
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["map.zarr", "camera.json", "out.zarr", "out.json", "out.camera.json", "out.tiles"]
     )
+
+
+def test_tiles_of_an_earlier_run_are_removed(relief, command, tmp_path, monkeypatch):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = relief.normals
+    words = (tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv")
+    folder, counts = tmp_path / "out.tiles", []
+    for side in (80, 100):
+        monkeypatch.setattr("rayrelief.cli.runs.large.side_for", lambda *_, side=side: side)
+        done = command(*words, "--mesh-format=glb")
+        assert done.exit_code == 0, done.output
+        index = json.loads((folder / "tiles.json").read_text())
+        listed = {entry["file"] for entry in (index["overview"], *index["tiles"])}
+        assert {path.name for path in folder.iterdir()} == {"tiles.json", *listed}
+        counts.append(len(listed))
+    assert counts == [7, 5]
+    assert f"7 files of an earlier mesh were removed from {folder}" in done.output
+    (folder / "notes.txt").write_text("years")
+    index["tiles"].append({"file": "../map.zarr/zarr.json"})
+    (folder / "tiles.json").write_text(json.dumps(index))
+    done = command(*words)
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    assert f"{folder} also holds notes.txt, which this run did not write" in done.output
+    assert (tmp_path / "map.zarr" / "zarr.json").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pickle
+import shutil
 import zlib
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from rayrelief.errors import FileError, InputError
 from rayrelief.io import sources
+from rayrelief.large import tiff_files
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.frames import check_frame
 from rayrelief.large.results import check_disk, check_place
@@ -197,7 +199,20 @@ def test_chunks_larger_than_the_memory_are_refused(tmp_path, values, monkeypatch
 
 def test_maps_that_no_disk_holds_are_refused(tmp_path):
     with pytest.raises(InputError, match="is free"):
-        check_disk(tmp_path, 10**9, 10**9)
+        check_disk(tmp_path, 10**9, 10**9, tmp_path / "work")
+
+
+def test_what_lies_there_already_needs_no_place(tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)._replace(free=250_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    work = tmp_path / "work"
+    with pytest.raises(InputError, match="needs about 0 MB"):
+        check_disk(tmp_path, 100, 50, work)  # 300,000 bytes
+    work.mkdir()
+    (work / "surface.0.0.npy").write_bytes(bytes(60_000))
+    check_disk(tmp_path, 100, 50, work)
+    with pytest.raises(InputError, match="beside the"):
+        check_disk(tmp_path, 100, 50, work, mesh=True)
 
 
 def test_what_is_damaged_in_the_place_of_a_result_is_not_ours(tmp_path):
@@ -205,3 +220,82 @@ def test_what_is_damaged_in_the_place_of_a_result_is_not_ours(tmp_path):
     (tmp_path / "out.zarr" / "zarr.json").write_text("[" * 2000)
     with pytest.raises(FileError, match="not written by rayrelief"):
         check_place(tmp_path / "out.zarr")
+
+
+# Pieces
+
+
+def test_pieces_that_take_much_of_the_memory_are_refused(tmp_path, values):
+    write(tmp_path / "m.zarr", values, chunks=(40, 50, 3))  # 24,000 bytes
+    write(tmp_path / "s.zarr", values, chunks=(16, 16, 3), shards=(48, 64, 3))  # 3,072 in a shard
+    tifffile.imwrite(
+        tmp_path / "m.tif", values, photometric="rgb", compression="zlib", rowsperstrip=37
+    )
+    tifffile.imwrite(tmp_path / "s.tif", values, photometric="rgb", compression="zlib")
+    for name in ("m.zarr", "m.tif"):
+        MapFile.at(tmp_path / name, "opencv", memory=4 * 24_000)
+        with pytest.raises(FileError, match=r"pieces of \d+ x 50 pixels.*chunks of 512 x 512"):
+            MapFile.at(tmp_path / name, "opencv", memory=4 * 22_000)
+    MapFile.at(tmp_path / "s.zarr", "opencv", memory=4 * 3072)
+    mask = np.ones((HEIGHT, WIDTH), np.uint16)
+    write(tmp_path / "mask.zarr", mask, chunks=(37, 50))
+    with pytest.raises(FileError, match=r"mask\.zarr is stored in pieces"):
+        MapFile.at(tmp_path / "s.zarr", "opencv", tmp_path / "mask.zarr", memory=4 * 3072)
+
+
+def test_of_a_plain_strip_only_some_rows_are_read(tmp_path, values, monkeypatch):
+    monkeypatch.setattr(tiff_files, "AT_A_TIME", 2000)  # bytes: three rows
+    for options in ({"rowsperstrip": 20}, {"byteorder": ">"}, {}):
+        tifffile.imwrite(tmp_path / "m.tif", values, photometric="rgb", **options)
+        found = MapFile.at(tmp_path / "m.tif", "opencv", memory=4 * 2000)
+        for window in WINDOWS:
+            np.testing.assert_array_equal(found.read(window)[0], values[window])
+
+
+def test_chunks_that_are_truncated_are_named(tmp_path, values):
+    for compressors in (None, "auto"):
+        write(tmp_path / "m.zarr", values, compressors=compressors)
+        found = MapFile.at(tmp_path / "m.zarr", "opencv")
+        chunk = tmp_path / "m.zarr" / "c" / "1" / "2" / "0"
+        chunk.write_bytes(chunk.read_bytes()[:-50])
+        with pytest.raises(FileError, match=r"the chunk c/1/2/0: "):
+            found.read(np.s_[0:HEIGHT, 0:WIDTH])
+    tifffile.imwrite(
+        tmp_path / "m.tif", values, photometric="rgb", compression="zlib", rowsperstrip=8
+    )
+    found = MapFile.at(tmp_path / "m.tif", "opencv")
+    with tifffile.TiffFile(tmp_path / "m.tif") as file:
+        offset = file.pages.first.dataoffsets[3]
+    data = bytearray((tmp_path / "m.tif").read_bytes())
+    data[offset : offset + 40] = bytes(40)
+    (tmp_path / "m.tif").write_bytes(data)
+    with pytest.raises(FileError, match="piece 3 of the image"):
+        found.read(np.s_[0:HEIGHT, 0:WIDTH])
+
+
+# What is not read in blocks is told
+
+
+def test_maps_that_are_not_there(tmp_path):
+    for name in ("m.zarr", "m.tif", "m.png", "m.exr", "m"):
+        with pytest.raises(FileError, match=rf"{name} does not exist"):
+            MapFile.at(tmp_path / name, "opencv")
+
+
+@pytest.mark.parametrize("kind", ["EXR", "PNG", "NPY"])
+def test_files_of_other_kinds(tmp_path, kind):
+    path = tmp_path / f"m.{kind.lower()}"
+    path.write_bytes(b"x")
+    with pytest.raises(FileError, match=rf"a file of the kind {kind}.*a folder with -o .*convert"):
+        MapFile.at(path, "opencv")
+
+
+@pytest.mark.parametrize(("number", "name"), [(5, "LZW"), (7, "JPEG"), (50000, "ZSTD")])
+def test_tiff_in_another_compression(tmp_path, values, number, name):
+    tifffile.imwrite(
+        tmp_path / "m.tif", values, photometric="rgb", tile=(16, 16), compression="zlib"
+    )
+    with tifffile.TiffFile(tmp_path / "m.tif", mode="r+b") as file:
+        file.pages.first.tags["Compression"].overwrite(number)
+    with pytest.raises(FileError, match=f"is compressed by {name}"):
+        MapFile.at(tmp_path / "m.tif", "opencv")

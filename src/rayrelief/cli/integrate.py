@@ -84,11 +84,12 @@ def integrate(
     """
     with plain_errors(), console.quiet(quiet):
         from rayrelief.batch.plan import frames, is_one_map
+        from rayrelief.cli.options.groups import options_given
         from rayrelief.cli.options.mesh import MeshOptions
         from rayrelief.cli.options.settings import build_method
         from rayrelief.cli.runs.dry_run import dry_run as estimate
         from rayrelief.cli.runs.inputs import check_apart, check_not_replaced
-        from rayrelief.cli.runs.large import integrate_large, is_large
+        from rayrelief.cli.runs.large import check_options, integrate_large, is_large
         from rayrelief.cli.runs.many import check_height_name, integrate_many, worker_count
         from rayrelief.cli.runs.one_of_many import files_of
         from rayrelief.cli.runs.places import formats, result_files
@@ -106,18 +107,13 @@ def integrate(
         made: Any = {"depth_formats": depth_formats, "mesh_formats": mesh_formats}
         made |= {"surface": surface, "device": device.value}
         if is_large(paths, out):
-            whole_only = surface != SurfaceOptions() or meshing != MeshOptions() or dry_run
-            whole_only |= sequence or depth_format != DEPTH_FORMAT
-            if whole_only or device is not shared.DeviceChoice.CPU:
-                raise typer.BadParameter(
-                    "options of known depth, relief and mesh, --depth-format, --device, --dry-run "
-                    "and --sequence go with maps that are integrated whole, not with those in "
-                    "blocks"
-                )
+            asked = options_given()
+            check_options(asked, device.value)
+            tiles = mesh_formats if "mesh_format" in asked else []
             given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
             given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
-            given |= {"mesh_formats": mesh_formats, "memory_check": not no_memory_check}
-            integrate_large(paths, out, **given)
+            given |= {"mesh_formats": tiles, "memory_check": not no_memory_check}
+            integrate_large(paths, out, dry_run=dry_run, **given)
             return
         if memory is not None:
             raise typer.BadParameter("--memory goes with maps in blocks: give -o a path in .zarr")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,31 +31,68 @@ WRITERS: dict[tuple[int, float], str] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Decoded:
-    """Vectors (H, W, 3) of any length, a note on how they were decoded, and their step.
+@dataclass(frozen=True)
+class Encoding:
+    """How the numbers of a map stand for vectors, once that is decided: for other parts of it, too.
 
-    ``coded`` says that they come from colours: a length far from 1 is then no normal. Vectors may
-    be short, where they are means of others, but of unit vectors none is longer than 1.
+    Attributes
+    ----------
+    note
+        In words.
+    step
+        Of the components; 0 for floats.
+    coded
+        Whether they are colours: 0 stands for -1.
+    unit
+        Whether a length far from 1 is no normal. Vectors may be short, where they are means of
+        others (but not from colours), but of unit vectors none is longer than 1.
+    writer
+        How 8 bits were written, a key of `WRITERS`.
+    curve, two
+        Whether the curve of sRGB is inverted, and whether z follows from x and y.
     """
 
-    vectors: FloatArray
     note: str
-    step: float
+    step: float = 0.0
     coded: bool = True
+    unit: bool = True
+    writer: tuple[int, float] = (0, 1.0)
+    curve: bool = False
+    two: bool = False
+
+    def vectors(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Vectors (..., 3) from two or three channels, decoded as was decided."""
+        if values.dtype.kind != "u":
+            vectors = values.astype(np.float64)
+            if self.coded:
+                _spread(vectors)
+        elif self.writer != (0, 1.0):
+            vectors = np.empty(values.shape)
+            _rewritten(values, self.writer, vectors)
+        else:
+            vectors = from_colours(values)
+        if self.curve:
+            vectors = _straight(vectors)
+        return _with_z(vectors[..., :2]) if self.two else vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """Vectors (H, W, 3) of any length, and how they were decoded."""
+
+    vectors: FloatArray
+    encoding: Encoding
 
     @property
     def far_from_unit(self) -> BoolArray:
         """Where there is no normal: the colours black, white, grey, and what lies between."""
-        height, width = self.vectors.shape[:2]
-        some = self.vectors[:: max(1, height * width // SAMPLE)]
-        if not self.coded and unit_share(some) < 0.5:
-            return np.zeros((height, width), np.bool_)
-        far: BoolArray = np.empty((height, width), np.bool_)
+        far: BoolArray = np.zeros(self.vectors.shape[:2], np.bool_)
+        if not self.encoding.unit:
+            return far
         with np.errstate(invalid="ignore"):
             for row, vectors in zip(far, self.vectors, strict=True):  # all lengths take memory
                 length = _lengths(vectors)
-                row[:] = (length > LONGEST) | (self.coded & (length < SHORTEST))
+                row[:] = (length > LONGEST) | (self.encoding.coded & (length < SHORTEST))
         return far
 
 
@@ -76,7 +113,7 @@ def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
     rings = values.shape[-1] == 3 and -RINGING < least < -ROUNDING and most < 1.0 + RINGING
     if (least < -ROUNDING and not rings) or least > most:  # or there is none
         check_two(path, vectors)
-        return _completed(vectors, "floats, as stored", 0.0, coded=False)
+        return _completed(vectors, _stored(vectors))
     if most > 1.0 + ROUNDING and not rings:
         raise FileError(
             f"{path} holds floats from {least:g} to {most:g}",
@@ -88,11 +125,17 @@ def decode(path: Path, values: npt.NDArray[Any]) -> Decoded:
         sample = _sample(vectors)
         sample = sample[np.ptp(sample, axis=-1) > 0]  # a grey background tells nothing
         if sample.size and length_error(sample) <= length_error(2.0 * sample - 1.0):
-            return Decoded(vectors, "floats, as stored", 0.0, coded=False)
-    vectors *= 2.0
-    vectors -= 1.0
+            return Decoded(vectors, _stored(vectors))
+    _spread(vectors)
     check_two(path, vectors)
-    return _linear(vectors, "floats between 0 and 1, decoded as 2 * value - 1", 0.0)
+    return _linear(vectors, Encoding("floats between 0 and 1, decoded as 2 * value - 1"))
+
+
+def _stored(vectors: FloatArray) -> Encoding:
+    """Floats that are components; whether all are of unit length shows in the lengths."""
+    some = vectors[:: max(1, vectors.shape[0] * vectors.shape[1] // SAMPLE)]
+    unit = vectors.shape[-1] == 2 or unit_share(some) >= 0.5
+    return Encoding("floats, as stored", coded=False, unit=unit)
 
 
 def check_two(path: Path, vectors: FloatArray) -> None:
@@ -108,9 +151,14 @@ def check_two(path: Path, vectors: FloatArray) -> None:
 def from_colours(values: npt.NDArray[Any]) -> FloatArray:
     """Vectors of integers, as most programs write them: value / top * 2 - 1."""
     vectors: FloatArray = values / int(np.iinfo(values.dtype).max)
-    vectors *= 2.0  # in place: a map takes as much memory as it is large
-    vectors -= 1.0
+    _spread(vectors)
     return vectors
+
+
+def _spread(vectors: FloatArray) -> None:
+    """Turn 0 ... 1 into -1 ... 1, in place: a map takes as much memory as it is large."""
+    vectors *= 2.0
+    vectors -= 1.0
 
 
 def _range(vectors: FloatArray) -> tuple[float, float]:
@@ -125,32 +173,38 @@ def _range(vectors: FloatArray) -> tuple[float, float]:
 
 def _from_integers(values: npt.NDArray[Any], vectors: FloatArray) -> Decoded:
     top, bits = int(np.iinfo(values.dtype).max), 8 * values.dtype.itemsize
-    step = 2.0 / top
-    note = f"{bits}-bit, decoded as value / {top} * 2 - 1"
-    decoded = _linear(vectors, note, step)
-    if bits != 8 or decoded.vectors is not vectors or decoded.note != note:  # changed already
+    plain = Encoding(f"{bits}-bit, decoded as value / {top} * 2 - 1", 2.0 / top)
+    decoded = _linear(vectors, plain)
+    if bits != 8 or decoded.encoding != plain:  # changed already
         return decoded
-    offset, scale = _writer(vectors)
-    if (offset, scale) == (0, 1.0):
+    writer = _writer(vectors)
+    if writer == (0, 1.0):
         return decoded
+    _rewritten(values, writer, vectors)
+    return Decoded(vectors, replace(plain, note=WRITERS[writer], writer=writer))
+
+
+def _rewritten(values: npt.NDArray[Any], writer: tuple[int, float], vectors: FloatArray) -> None:
+    """Put vectors of 8 bits that were written in one of `WRITERS` in the place of others."""
+    offset, scale = writer
     # In this order the value that stands for zero gives zero, and no plane on edge.
     np.subtract(values, 127.5, out=vectors)
     vectors -= offset / 2
     vectors /= 127.5 * scale
-    return Decoded(vectors, WRITERS[offset, scale], step)
 
 
-def _linear(vectors: FloatArray, note: str, step: float) -> Decoded:
+def _linear(vectors: FloatArray, encoding: Encoding) -> Decoded:
     """Vectors of colours, where they are two components, or were stored with an sRGB curve."""
     if vectors.shape[-1] == 3 and unit_share(vectors) < 0.5:
         if unit_share(_straight(_sample(vectors))) > 0.8:
             for row in vectors:
                 row[:] = _straight(row)
-            return Decoded(vectors, f"{note} after inverting the sRGB curve", step)
+            note = f"{encoding.note} after inverting the sRGB curve"
+            return Decoded(vectors, replace(encoding, note=note, curve=True))
         blue = vectors[..., 2][_is_coloured(vectors)]
         if blue.size and blue.min() == blue.max() and _within_circle(vectors):
-            return _completed(vectors[..., :2], note, step)
-    return _completed(vectors, note, step)
+            return _completed(vectors[..., :2], encoding)
+    return _completed(vectors, encoding)
 
 
 def _straight(vectors: FloatArray) -> FloatArray:
@@ -160,13 +214,18 @@ def _straight(vectors: FloatArray) -> FloatArray:
     return 2.0 * curve - 1.0
 
 
-def _completed(vectors: FloatArray, note: str, step: float, *, coded: bool = True) -> Decoded:
+def _completed(vectors: FloatArray, encoding: Encoding) -> Decoded:
     """Three components from two, or the three there are."""
     if vectors.shape[-1] == 3:
-        return Decoded(vectors, note, step, coded)
+        return Decoded(vectors, encoding)
+    note = f"{encoding.note}; two channels, z = sqrt(1 - x^2 - y^2) > 0"
+    return Decoded(_with_z(vectors), replace(encoding, note=note, two=True))
+
+
+def _with_z(vectors: FloatArray) -> FloatArray:
+    """Three components (..., 3) of unit vectors from x and y."""
     rest = 1.0 - np.einsum("...i,...i->...", vectors, vectors)
-    whole = np.concatenate([vectors, np.sqrt(np.maximum(rest, 0.0))[..., None]], axis=-1)
-    return Decoded(whole, f"{note}; two channels, z = sqrt(1 - x^2 - y^2) > 0", step, coded)
+    return np.concatenate([vectors, np.sqrt(np.maximum(rest, 0.0))[..., None]], axis=-1)
 
 
 def _is_coloured(vectors: FloatArray) -> BoolArray:

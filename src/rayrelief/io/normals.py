@@ -77,7 +77,7 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     values, mask, confidence, more = split_channels(array, kind in IMAGES_WITH_ALPHA)
     check_colour(path, values)
     decoded = decode(path, values)
-    notes += (*side_note, decoded.note, *more)
+    notes += (*side_note, decoded.encoding.note, *more)
     if kind == "JPEG":
         notes += ("JPEG compression reduces the accuracy: prefer 16-bit PNG",)
 
@@ -188,12 +188,12 @@ def empty_pixels(values: npt.NDArray[Any], decoded: Decoded) -> BoolArray:
     vectors = decoded.vectors
     black = ~values.any(axis=-1)
     white = np.zeros_like(black)
-    if decoded.coded:
+    if decoded.encoding.coded:
         top = np.iinfo(values.dtype).max if values.dtype.kind == "u" else 1.0
         white = (values == top).all(axis=-1)
     zero, finite = np.ones_like(black), np.ones_like(black)
     for component in np.moveaxis(vectors, -1, 0):  # one by one: they are as large as the map
-        zero &= np.abs(component) <= decoded.step / 2 * (1 + 1e-9)
+        zero &= np.abs(component) <= decoded.encoding.step / 2 * (1 + 1e-9)
         finite &= np.isfinite(component)
     nothing: BoolArray = black | white | zero | ~finite
     return nothing

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.conventions import BoolArray, to_opencv
-from rayrelief.errors import FileError, InputError, RayreliefError
+from rayrelief.conventions import AUTO, BoolArray, to_opencv
+from rayrelief.errors import FileError, InputError
+from rayrelief.io.encoding import Decoded, Encoding, decode
 from rayrelief.io.masks import above_half
-from rayrelief.io.sources import BROKEN, open_file
-from rayrelief.large.layout import Window, shape_of
-from rayrelief.large.tiff_files import TiffArray, tifffile_package
-from rayrelief.large.zarr_files import names_in, open_array
+from rayrelief.io.normals import empty_pixels
+from rayrelief.large.layout import Window
+from rayrelief.large.opening import has_mask, is_whole, mask_in, normals_in, refusing_damage
+from rayrelief.large.samples import check_alike, grey_of, sample_of
+from rayrelief.memory import in_words
 
-ZARR, TIFF = (".zarr",), (".tif", ".tiff")
-NORMALS, MASK = ("normals", "normal_map"), ("mask",)
+# A piece that is decoded at once, and a mask that is read as a whole, may take one part in so many
+# of the memory of a worker.
+PIECE, WHOLE = 4, 8
 
 
 @dataclass(frozen=True)
@@ -31,139 +31,150 @@ class MapFile:
     Attributes
     ----------
     path
-        Zarr array (H, W, 3) or (H, W, 4), group that holds it as "normals", or tiled TIFF. Floats
-        are vectors, 8 and 16 bits stand for value / largest * 2 - 1; black is background, and so
-        is a fourth channel below half.
+        Zarr array (H, W, 3) or (H, W, 4), group that holds it as "normals", or tiled TIFF.
     convention
         Axes of the vectors.
     shape
         (height, width).
+    encoding
+        How its numbers stand for vectors, as samples of it say.
     mask
-        Zarr array (H, W) or tiled TIFF, above half inside; else "mask" in the group, if any.
+        Zarr array (H, W) or tiled TIFF, above half inside, or another file that is read as a whole;
+        the group itself for the mask in it; None without one.
+    alpha
+        Whether a fourth channel, above half, says what is inside.
+    colours
+        Whether pixels with the colour of a background are outside: where nothing else tells.
+    grey
+        Grey that is background.
+    ones
+        Whether the integers of the mask are 0 and 1.
     """
 
     path: Path
     convention: str
     shape: tuple[int, int]
+    encoding: Encoding
     mask: Path | None = None
+    alpha: bool = False
+    colours: bool = True
+    grey: int | None = None
+    ones: bool = False
 
     @classmethod
-    def at(cls, path: Path, convention: str | None, mask: Path | None = None) -> MapFile:
-        """Look at a map; FileError if it is none, InputError if its axes are not known."""
-        with _refusing_damage(path), _normals(path) as array, _mask(path, mask) as own:
-            return cls._checked(path, convention, mask, array, own)
-
-    @classmethod
-    def _checked(
-        cls, path: Path, convention: str | None, mask: Path | None, array: Any, own: Any
+    def at(
+        cls,
+        path: Path,
+        convention: str | None,
+        mask: Path | None = None,
+        *,
+        masked: bool = True,
+        memory: int | None = None,
     ) -> MapFile:
-        if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
+        """Look at a map; FileError if it is none, InputError if its axes are not known.
+
+        Without a mask of its own, that in the group counts, else the fourth channel, else colours;
+        not ``masked``, every pixel that has a normal is inside. Pieces and masks that take much of
+        the memory (bytes) of a worker are refused.
+        """
+        with refusing_damage(path), normals_in(path) as array:
+            _check_values(path, array)
+            axes = _axes(path, array, convention)
+            _check_piece(path, array, memory)
+            shape = (int(array.shape[0]), int(array.shape[1]))
+            sample = sample_of(array)
+            encoding = decode(path, sample[..., :3]).encoding
+            grey = grey_of(array)
+            if mask is None and masked and has_mask(path):
+                mask = path
+        # A fourth channel that is nowhere below says nothing.
+        alpha = masked and sample.shape[2] == 4 and not bool(above_half(sample[..., 3]).all())
+        found = cls(path, axes, shape, encoding, None, alpha, masked and not alpha, grey)
+        return found if mask is None else found.with_mask(mask, memory)
+
+    def with_mask(self, mask: Path, memory: int | None = None) -> MapFile:
+        """Map with this mask; FileError unless it has the size of the map."""
+        pixels = self.shape[0] * self.shape[1]
+        if is_whole(mask) and memory is not None and WHOLE * pixels > memory:
             raise FileError(
-                f"{path} has the shape {array.shape}",
-                expected="(height, width, 3), or 4 channels with alpha",
-                remedy="Save x, y and z of one map, the channels last",
+                f"the mask {mask} is read as a whole, {in_words(pixels)} of the "
+                f"{in_words(memory)} of a worker",
+                expected=f"a mask of at most {in_words(memory // WHOLE)}",
+                remedy="Convert it: zarr.create_array('mask.zarr', data=mask, "
+                "chunks=(1024, 1024)); give more --memory, or --mask none",
             )
-        if array.dtype not in (np.uint8, np.uint16) and array.dtype.kind != "f":
-            raise FileError(
-                f"{path} holds values of the type {array.dtype}",
-                expected="floats, or 8 or 16 bits without a sign",
-                remedy="Save the vectors as floats between -1 and 1",
-            )
-        stored = getattr(array, "attrs", {}).get("convention")
-        if convention == "auto" or (convention is None and stored is None):
-            raise InputError(
-                f"the axes of {path} are not known: a map in blocks is not looked at as a whole",
-                expected="a convention",
-                remedy="Give it (--convention opengl, for example), or store it with the array, as "
-                "the attribute 'convention'; rayrelief doctor finds it out from a crop",
-            )
-        shape = (int(array.shape[0]), int(array.shape[1]))
-        if own is not None and own.shape != shape:
-            raise FileError(
-                f"the mask of {path} has the shape {own.shape}",
-                expected=f"{shape}, the size of the normal map",
-                remedy="Crop or resize the mask to the normal map",
-            )
-        return cls(path, str(convention or stored), shape, mask)
+        with refusing_damage(mask), mask_in(mask) as own:
+            if own is None or own.shape != self.shape:
+                raise FileError(
+                    f"the mask of {self.path}, {mask}, "
+                    + ("is not there" if own is None else f"has the shape {own.shape}"),
+                    expected=f"{self.shape}, the size of the normal map",
+                    remedy="Crop or resize the mask to the normal map",
+                )
+            if not is_whole(mask):
+                _check_piece(mask, own, memory)
+            ones = own.dtype.kind in "iu" and bool(sample_of(own).max() <= 1)
+        return replace(self, mask=mask, alpha=False, colours=False, ones=ones)
 
     @np.errstate(invalid="ignore", over="ignore")  # files hold any bits
     def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
         """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
-        with (
-            _refusing_damage(self.path),
-            _normals(self.path) as array,
-            _mask(self.path, self.mask) as own,
-        ):
+        with refusing_damage(self.path), normals_in(self.path) as array:
             values = np.asarray(array[window])
-            kept = None if own is None else np.asarray(own[window])
-        inside: BoolArray = np.ones(shape_of(window), np.bool_)
-        if values.shape[2] == 4:
+        colours = values[..., :3]
+        check_alike(self.path, colours, self.encoding)
+        decoded = Decoded(self.encoding.vectors(colours), self.encoding)
+        inside = ~empty_pixels(colours, decoded)
+        if self.mask is not None:
+            with refusing_damage(self.mask), mask_in(self.mask) as own:
+                kept = np.asarray(own[window])
+            inside &= kept > 0 if self.ones else above_half(kept)
+        elif self.alpha:
             inside &= above_half(values[..., 3])
-        vectors = values[..., :3]
-        if vectors.dtype.kind == "u":
-            inside &= vectors.any(axis=-1)
-            vectors = vectors * np.float32(2.0 / np.iinfo(vectors.dtype).max) - np.float32(1.0)
-        if kept is not None:
-            inside &= above_half(kept)
-        return to_opencv(vectors, self.convention), inside
+        elif self.colours:
+            inside &= ~decoded.far_from_unit
+            if self.grey is not None:
+                inside &= (colours != self.grey).any(axis=-1)
+        return to_opencv(decoded.vectors, self.convention), inside
 
 
-@contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
-    """Turn what zarr and tifffile raise into an error of the file; their advice is for writers."""
-    try:
-        with warnings.catch_warnings(), np.errstate(invalid="ignore", over="ignore"):
-            warnings.simplefilter("ignore")
-            yield
-    except RayreliefError:
-        raise
-    except BROKEN as error:
-        cause = " ".join(f"{type(error).__name__}: {error}".removeprefix("ValueError: ").split())
+def _check_values(path: Path, array: Any) -> None:
+    """Raise FileError for an array that is no map."""
+    if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
         raise FileError(
-            f"{path} is damaged, or of a kind that is not read ({cause})",
-            expected="a zarr array or group, or a tiled TIFF",
-            remedy="Check the path, or write it again",
-        ) from error
+            f"{path} has the shape {array.shape}",
+            expected="(height, width, 3), or 4 channels with alpha",
+            remedy="Save x, y and z of one map, the channels last",
+        )
+    if array.dtype not in (np.uint8, np.uint16) and array.dtype.kind != "f":
+        raise FileError(
+            f"{path} holds values of the type {array.dtype}",
+            expected="floats, or 8 or 16 bits without a sign",
+            remedy="Save the vectors as floats between -1 and 1",
+        )
 
 
-@contextmanager
-def _opened(path: Path, names: Sequence[str] = ()) -> Iterator[Any]:
-    """Open an array: the file, or the first of these in a group, None if it has none of them.
-
-    Handles do not travel between processes, paths do.
-    """
-    if path.suffix.lower() in TIFF:
-        package = tifffile_package()
-        try:
-            with open_file(path) as file, package.TiffFile(file) as tiff:
-                yield TiffArray.of(tiff, path)
-        except package.TiffFileError as error:  # of older versions, a kind of its own
-            raise ValueError(str(error)) from error
-        return
-    held = names_in(path)
-    name = "" if held is None else next((name for name in names if name in held), None)
-    yield None if name is None else open_array(path / name)
+def _check_piece(path: Path, array: Any, memory: int | None) -> None:
+    """Raise FileError if what is decoded at once is much, beside the bytes of a worker."""
+    if memory is not None and PIECE * array.piece_bytes > memory:
+        rows, columns = array.piece[:2]
+        raise FileError(
+            f"{path} is stored in pieces of {rows} x {columns} pixels, each of which takes "
+            f"{in_words(array.piece_bytes)} of the {in_words(memory)} of a worker, in every block",
+            expected=f"pieces of at most {in_words(memory // PIECE)}",
+            remedy="Store it in smaller ones, for example zarr in chunks of 512 x 512 pixels or "
+            "TIFF in tiles of 256 x 256; or give more --memory",
+        )
 
 
-@contextmanager
-def _normals(path: Path) -> Iterator[Any]:
-    with _opened(path, NORMALS) as found:
-        if found is None:
-            raise FileError(
-                f"{path} is a group without normals",
-                expected=f"an array, or one called {' or '.join(NORMALS)}",
-                remedy="Rename the array, or give its path",
-            )
-        yield found
-
-
-@contextmanager
-def _mask(path: Path, mask: Path | None) -> Iterator[Any]:
-    if mask is not None:
-        with _opened(mask, MASK) as found:
-            yield found
-    elif path.suffix.lower() in TIFF or names_in(path) is None:
-        yield None
-    else:
-        with _opened(path, MASK) as found:
-            yield found
+def _axes(path: Path, array: Any, convention: str | None) -> str:
+    """Convention that was given, else that which is stored with the array."""
+    stored = getattr(array, "attrs", {}).get("convention")
+    if convention == AUTO or (convention is None and stored is None):
+        raise InputError(
+            f"the axes of {path} are not known: a map in blocks is not looked at as a whole",
+            expected="a convention",
+            remedy="Give it (--convention opengl, for example), or store it with the array, as "
+            "the attribute 'convention'; rayrelief doctor finds it out from a crop",
+        )
+    return str(convention or stored)

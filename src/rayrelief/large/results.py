@@ -13,9 +13,9 @@ import numpy as np
 from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
 from rayrelief.io.atomic import target_of
-from rayrelief.io.sources import BROKEN
-from rayrelief.large.arrays import TIFF, ZARR
+from rayrelief.io.sources import BROKEN, open_file, parse_json
 from rayrelief.large.layout import Window, shape_of
+from rayrelief.large.opening import TIFF, ZARR
 from rayrelief.large.running import Finished
 from rayrelief.large.store import RESULT
 from rayrelief.large.tiff_files import tifffile_package
@@ -24,6 +24,7 @@ from rayrelief.memory import in_words
 
 CHUNK, TILE = 512, 256  # pixels along a side
 KEPT = 60  # bytes per pixel: equations, two surfaces and parts of all blocks, and the depth
+MESH = 48  # bytes per pixel of the mesh: a vertex, its normal and two triangles
 AT_A_TIME = 4  # chunks along a side of what is written together
 SMALLEST = 512  # pixels along the longer side of the last level, at most
 NAME = "rayrelief"  # attribute that tells our own from what must not be replaced
@@ -37,10 +38,13 @@ def check_place(path: Path) -> None:
             expected="a path that ends in .zarr or .tif",
             remedy="Give such a path with -o",
         )
-    (tifffile_package if path.suffix.lower() in TIFF else zarr_package)()  # or says how to get it
-    if path.suffix.lower() in TIFF:
+    is_tiff = path.suffix.lower() in TIFF
+    (tifffile_package if is_tiff else zarr_package)()  # or says how to get it
+    if is_tiff:
         target_of(path)
-    elif os.path.lexists(path) and (path.is_symlink() or not _is_ours(path)):
+    if os.path.lexists(path) and (
+        path.is_symlink() or not (_is_tiff_of_ours if is_tiff else _is_zarr_of_ours)(path)
+    ):
         raise FileError(
             f"{path} is there already, and was not written by rayrelief",
             expected="a path that can be created or replaced",
@@ -48,16 +52,35 @@ def check_place(path: Path) -> None:
         )
 
 
-def check_disk(folder: Path, height: int, width: int) -> None:
-    """Raise InputError if there is no place for what is kept of a map while it is integrated."""
-    needed, free = KEPT * height * width, shutil.disk_usage(folder).free
+def check_disk(folder: Path, height: int, width: int, work: Path, *, mesh: bool = False) -> None:
+    """Raise InputError if there is no place for what is kept of a map while it is integrated.
+
+    What an earlier run left in the working folder is there already.
+    """
+    kept, free = size_of_folder(work), shutil.disk_usage(folder).free
+    needed = disk_needed(height, width, mesh=mesh) - kept
     if needed > free:
         raise InputError(
-            f"a map of {width}x{height} pixels needs about {in_words(needed)} in {folder}, "
-            f"where {in_words(free)} is free",
+            f"a map of {width}x{height} pixels needs about {in_words(needed)} in {folder}"
+            + (f" beside the {in_words(kept)} that are there" if kept else "")
+            + f", where {in_words(free)} is free",
             expected="a disk that holds what is computed",
             remedy="Check the size of the map, or write to another disk",
         )
+
+
+def disk_needed(height: int, width: int, *, mesh: bool) -> int:
+    """Bytes that a run keeps at most, with its results."""
+    return (KEPT + MESH * mesh) * height * width
+
+
+def size_of_folder(folder: Path) -> int:
+    """Bytes of the files in a folder; none where it is missing."""
+    return (
+        sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+        if folder.is_dir()
+        else 0
+    )
 
 
 def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
@@ -76,10 +99,21 @@ def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
     os.replace(partial, path)
 
 
-def _is_ours(path: Path) -> bool:
+def _is_zarr_of_ours(path: Path) -> bool:
+    """Whether a zarr group says that it was written by us."""
     try:
         return NAME in (read_head(path) or {})["attributes"]
     except (RayreliefError, *BROKEN):
+        return False
+
+
+def _is_tiff_of_ours(path: Path) -> bool:
+    """Whether a TIFF says that it was written by us."""
+    package = tifffile_package()
+    try:
+        with open_file(path) as file, package.TiffFile(file) as tiff:
+            return NAME in parse_json(tiff.pages.first.description)
+    except (RayreliefError, package.TiffFileError, *BROKEN):
         return False
 
 

@@ -29,6 +29,7 @@ from rayrelief.preprocess import ERROR_FRACTION
 TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
 LOOSE = 10  # times the tolerance is enough for a surface that is looked at again
 MOST_SWEEPS = 40
+JOINING = ", joining"  # ends the name of a stage that is a small part of a sweep
 
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
@@ -145,7 +146,8 @@ def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
         rings = np.split(state.ring, ends[:-1])
         own = [state.moves[job.first[n] : job.first[n + 1]] for n in numbers]
         given = [*zip(numbers, rings, own, strict=True)]
-        work.each(f"sweep {sweep}", partial(job.solve, sweep=sweep), given)
+        stage = f"sweep {sweep}{_far(state.left, tolerance)}"
+        work.each(stage, partial(job.solve, sweep=sweep), given)
         found = _joined(job, work, coarse, sweep)
         relief = float(np.std(found.ring)) or 1.0
         change = float(np.sqrt(np.mean((found.ring - state.ring) ** 2))) / relief
@@ -157,9 +159,14 @@ def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
     return state
 
 
+def _far(left: float, tolerance: float) -> str:
+    """How far what is left to change is from the tolerance, for the name of a stage."""
+    return f" ({left / tolerance:.2g} times the tolerance is left)" if np.isfinite(left) else ""
+
+
 def _joined(job: Job, work: _Work, coarse: Coarse, sweep: int) -> State:
     """Moves of all nodes after a sweep, and the values around the blocks with them."""
-    asked = work.each(f"sweep {sweep}, joining", partial(job.balance, sweep=sweep))
+    asked = work.each(f"sweep {sweep}{JOINING}", partial(job.balance, sweep=sweep))
     moves = coarse.moves(asked, job.first)
     blocks = map(job.layout.block, range(len(job.layout)))
     rings = [ring_values(job, block, sweep, moves) for block in blocks]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from rayrelief.batch.running import run
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
+from rayrelief.errors import RayreliefError
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.meshes import write_mesh
+from rayrelief.io.sources import BROKEN, parse_json, read_bytes
 from rayrelief.large.equations import CUT
 from rayrelief.large.joining import equations_of
 from rayrelief.large.layout import Window, shape_of
@@ -28,12 +31,14 @@ from rayrelief.surface import grid_mesh
 
 OVERVIEW_PIXELS = 500_000
 INDEX, OVERVIEW = "tiles.json", "overview.glb"
+TILE = re.compile(rf"tile_\d+_\d+\.glb|{re.escape(OVERVIEW)}")
+LARGEST = 500_000_000  # bytes of an index
 
 
 def write_tiles(folder: Path, finished: Finished, engine: Engine, progress: Progress) -> None:
     """Write all tiles, the overview, and the index that says where each of them is."""
+    discard_tiles(folder)  # else those of an earlier run lie beside these
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / INDEX).unlink(missing_ok=True)  # else that of an earlier run lists tiles of this one
     job, numbers = finished.job, range(len(finished.job.layout))
     entries: dict[int, dict[str, Any]] = {}
     for index, end in run(engine, partial(_write_tile, job, folder), numbers):
@@ -51,6 +56,35 @@ def write_tiles(folder: Path, finished: Finished, engine: Engine, progress: Prog
         "tiles": [entries[number] for number in numbers if entries[number]["file"]],
     }
     write_whole(folder / INDEX, json.dumps(listed, indent=2) + "\n")
+
+
+def discard_tiles(folder: Path) -> int:
+    """Remove the tiles that the index of an earlier run lists, then the index; their number."""
+    listed = _listed(folder)
+    for name in listed:
+        (folder / name).unlink(missing_ok=True)
+    (folder / INDEX).unlink(missing_ok=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+    return len(listed)
+
+
+def unlisted(folder: Path) -> list[str]:
+    """Names of what else lies in the folder of the tiles."""
+    known = {*_listed(folder), INDEX}
+    return sorted(path.name for path in folder.iterdir() if path.name not in known)
+
+
+def _listed(folder: Path) -> list[str]:
+    """Names of the tiles that an index lists; none where it is missing or not ours."""
+    if not (folder / INDEX).is_file():
+        return []
+    try:
+        index = parse_json(read_bytes(folder / INDEX, largest=LARGEST))
+        names = [entry["file"] for entry in (index["overview"], *index["tiles"])]
+        return [name for name in names if TILE.fullmatch(name)]
+    except (RayreliefError, *BROKEN):
+        return []
 
 
 def _write_tile(job: Job, folder: Path, number: int) -> dict[str, Any]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rayrelief.io.sources import check_room, is_there, parse_json, read_bytes
+from rayrelief.errors import RayreliefError
+from rayrelief.io.sources import BROKEN, check_room, is_there, parse_json, read_bytes
 from rayrelief.large.frames import COMPRESSORS, check_frame
+from rayrelief.large.layout import Window
 from rayrelief.optional import library
 
 ARRAYS = ("zarr.json", ".zarray")  # what describes an array: of version 3, and of version 2
@@ -38,7 +42,72 @@ def names_in(path: Path) -> list[str] | None:
     return [below.name for below in sorted(path.iterdir()) if read_head(below) is not None]
 
 
-def open_array(path: Path) -> Any:
+@dataclass(frozen=True)
+class ZarrArray:
+    """An array of which parts are read, one piece after the other.
+
+    Attributes
+    ----------
+    array, store
+        What zarr opened, and the folder that it reads from.
+    piece
+        Sides of what is decoded at once.
+    """
+
+    array: Any
+    store: Any
+    piece: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sides."""
+        found: tuple[int, ...] = self.array.shape
+        return found
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        found: np.dtype[Any] = self.array.dtype
+        return found
+
+    @property
+    def attrs(self) -> Any:
+        """What is stored with the array."""
+        return self.array.attrs
+
+    @property
+    def piece_bytes(self) -> int:
+        """Bytes of a piece."""
+        return math.prod(self.piece) * self.dtype.itemsize
+
+    def __getitem__(self, window: Window) -> npt.NDArray[Any]:
+        try:
+            # As many as usual take as many times the memory.
+            with zarr_package().config.set({"async.concurrency": 1}):
+                return np.asarray(self.array[window])
+        except RayreliefError:
+            raise
+        except BROKEN as error:
+            self._find_broken(window)
+            raise ValueError(str(error)) from error
+
+    def _find_broken(self, window: Window) -> None:
+        """Raise ValueError that names the file of a chunk that cannot be decoded."""
+        rows, columns = self.piece[:2]
+        for top in range(window[0].start // rows * rows, window[0].stop, rows):
+            for left in range(window[1].start // columns * columns, window[1].stop, columns):
+                try:
+                    self.array[top : top + rows, left : left + columns]
+                except BROKEN as error:
+                    raise ValueError(f"the chunk {self.store.last}: {error}") from error
+
+
+def open_array(path: Path) -> ZarrArray:
     """Open an array whose every chunk is checked when it is read; ValueError for what is none."""
     head = read_head(path)
     if head is None:
@@ -55,7 +124,7 @@ def open_array(path: Path) -> Any:
     within = array.chunks if is_sharded else chunks
     store.count = math.prod(chunks) // math.prod(within) if is_sharded else 0
     store.compressor, store.largest = compressor, math.prod(within) * array.dtype.itemsize
-    return array
+    return ZarrArray(array, store, within)
 
 
 def read_head(path: Path) -> dict[str, Any] | None:
@@ -125,17 +194,21 @@ def _store() -> Any:
             How chunks are compressed, if at all, and the bytes of their values.
         count
             Chunks of a shard; 0 where each chunk is a file.
+        last
+            File that was read last.
         """
 
         compressor: str | None = None
         largest = LARGEST_HEAD
         count = 0
+        last = ""
 
         def __init__(self, root: Path, *, read_only: bool = True) -> None:
             super().__init__(root, read_only=read_only)
 
         async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
             """Content of a file, or a part of it; None where there is none."""
+            self.last = key
             if not is_there(self.root / key):
                 return None
             check_room(self.root / key, (self.root / key).stat().st_size)
@@ -143,6 +216,7 @@ def _store() -> Any:
 
         def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:
             """As get, of newer versions of zarr."""
+            self.last = key
             if not is_there(self.root / key):
                 return None
             check_room(self.root / key, (self.root / key).stat().st_size)

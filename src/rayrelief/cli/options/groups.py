@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
@@ -12,6 +13,8 @@ import typer
 from typer.core import TyperCommand
 
 from rayrelief.errors import printable
+
+_GIVEN: ContextVar[dict[str, str]] = ContextVar("given")
 
 
 class Verb(TyperCommand):
@@ -23,6 +26,19 @@ class Verb(TyperCommand):
             if "\0" in argument:
                 raise typer.BadParameter(f"{printable(argument)}: a null character")
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb, which may ask which of its options were given."""
+        given = {}
+        for parameter in self.params:
+            source = ctx.get_parameter_source(parameter.name)
+            if source is not None and source.name == "COMMANDLINE":
+                given[str(parameter.name)] = max(parameter.opts, key=len)
+        token = _GIVEN.set(given)
+        try:
+            return super().invoke(ctx)
+        finally:
+            _GIVEN.reset(token)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each panel, in the order of their first options."""
@@ -36,6 +52,11 @@ class Verb(TyperCommand):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def options_given() -> dict[str, str]:
+    """Options that stand in the command of the running verb, by the names of their parameters."""
+    return _GIVEN.get()
 
 
 def section(title: str) -> Callable[..., Any]:

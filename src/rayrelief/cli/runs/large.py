@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +19,31 @@ from rayrelief.batch.kept import Kept
 from rayrelief.batch.plan import absolute
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.cameras.calibration import write_camera
+from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.shared import Input
-from rayrelief.cli.runs.inputs import check_not_replaced, scene_files
+from rayrelief.cli.options.surface import SurfaceOptions
+from rayrelief.cli.runs.inputs import check_not_replaced
+from rayrelief.cli.runs.large_input import large_files, read_large, whole_bytes
+from rayrelief.cli.runs.large_plan import plan, tell_plan
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
-from rayrelief.cli.terminal.console import has_bar, quiet_libraries, say, show, tell
+from rayrelief.cli.terminal.console import has_bar, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
-from rayrelief.datasets.folder import find_camera
-from rayrelief.datasets.masks import AUTO, NONE
 from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
-from rayrelief.large.arrays import TIFF, ZARR, MapFile
+from rayrelief.large.arrays import MapFile
 from rayrelief.large.layout import Layout
-from rayrelief.large.planning import side_for
+from rayrelief.large.opening import TIFF, ZARR
+from rayrelief.large.planning import PROCESS, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
-from rayrelief.large.running import Finished, integrate_blocks, kept_layout
+from rayrelief.large.running import JOINING, Finished, integrate_blocks, kept_layout
 from rayrelief.large.store import check_ours
-from rayrelief.large.tiles import write_tiles
+from rayrelief.large.tiles import discard_tiles, unlisted, write_tiles
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+QUIET = 10.0  # seconds after which a stage says again how far it is
 SHARE = 0.75  # of the available memory, unless told otherwise
 
 
@@ -46,6 +51,21 @@ def is_large(paths: list[Path], out: Path) -> bool:
     """Whether the suffix of the map or of its result asks for blocks."""
     asked = (*ZARR, *TIFF)
     return out.suffix.lower() in asked or any(p.suffix.lower() in ZARR for p in paths)
+
+
+def check_options(given: dict[str, str], device: str) -> None:
+    """Raise BadParameter for an option, by its parameter, that maps in blocks do not have."""
+    groups = (field.name for group in (SurfaceOptions, MeshOptions) for field in fields(group))
+    whole_only = {*groups, "depth_format", "sequence"}
+    if device != "cpu":
+        whole_only.add("device")
+    refused = [option for name, option in given.items() if name in whole_only]
+    if refused:
+        verb = "goes" if len(refused) == 1 else "go"
+        raise typer.BadParameter(
+            f"{' and '.join(refused)} {verb} with maps that are integrated whole, not with those "
+            "in blocks: leave it out, or give a folder with -o"
+        )
 
 
 def parse_memory(text: str | None) -> int:
@@ -70,42 +90,48 @@ def integrate_large(
     threads: int | None,
     mesh_formats: list[str],
     memory_check: bool,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Integrate one map in blocks, write its depth, and tell how it went."""
     if len(paths) != 1:
         raise typer.BadParameter("a map in blocks is integrated alone, not with others")
-    if set(mesh_formats) - {"ply", "glb"}:
-        raise typer.BadParameter("--mesh-format: the tiles of a map in blocks are .glb files")
+    if others := [name for name in mesh_formats if name != "glb"]:
+        raise typer.BadParameter(
+            f"--mesh-format {','.join(others)}: the tiles of a map in blocks are .glb files; give "
+            "--mesh-format glb, or none"
+        )
     began, path, out = time.perf_counter(), absolute(paths[0]), absolute(out)
     work = out.with_name(f"{out.name}.work")
     beside = [out.with_suffix(suffix) for suffix in (".json", ".camera.json", ".tiles")]
+    tiles = out.with_suffix(".tiles")
     check_folder(out.parent, beside[:2])
-    read = scene_files(path, source.camera_text, source.mask)
+    read = large_files(path, source)
     check_not_replaced(read, beside)
     # These two are removed with all that is in them.
     holding = (folder for file in read for folder in absolute(file).parents)
     check_not_replaced([*read, *holding], [out, work])
     check_place(out)
     check_ours(work)
-    mask = None if source.mask in (None, AUTO, NONE) else absolute(Path(str(source.mask)))
-    with quiet_libraries():
-        found = MapFile.at(path, source.convention, mask)
-        camera, notes = find_camera(
-            None, source.camera_text, *found.shape, source.which, source.k_order.value
-        )
-    check_disk(out.parent, *found.shape)
+    engine, size, count, own = _engine(scheduler, workers, memory, threads, memory_check)
+    found, camera, notes = read_large(path, source, max(0, size // count - PROCESS))
+    check_disk(out.parent, *found.shape, work, mesh=bool(mesh_formats))
     for note in notes:
         say(f"note: {note}")
     if camera.wraps(found.shape[1]):
         say("note: the left and right border of a panorama in blocks are not joined")
-    engine, size, count, own = _engine(scheduler, workers, memory, threads, memory_check)
     # What is free changes from run to run: without a limit the blocks stay those that were begun.
     layout = kept_layout(work) if memory is None else None
     if layout is None or layout.shape != found.shape:
-        layout = Layout.of(*found.shape, side_for(size, count, method, own))
-    say(f"note: {_in_blocks(layout)}, for {in_words(size)}")
+        side = side_for(size - count * whole_bytes(found), count, method, own)
+        layout = Layout.of(*found.shape, side)
     camera = _sized(camera, *found.shape)
+    if dry_run:
+        told: dict[str, Any] = {"memory": size, "workers": count, "threads": own, "work": work}
+        told |= {"notes": notes, "mesh": bool(mesh_formats)}
+        tell_plan(plan(found, camera, layout, method, **told), as_json=as_json)
+        return
+    say(f"note: {_in_blocks(layout)}, for {in_words(size)}")
     work.mkdir(exist_ok=True)
     report_file = out.with_suffix(".json")
     with (
@@ -126,12 +152,14 @@ def integrate_large(
                 threads=own,
                 progress=progress,
             )
-            report = _report(found, finished, time.perf_counter() - began)
+            report = _report(found, finished, notes, time.perf_counter() - began)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
+            if gone := discard_tiles(tiles):  # of another depth
+                say(f"note: {gone:,} files of an earlier mesh were removed from {tiles}")
             write_depth(out, finished, report)
             write_camera(out.with_suffix(".camera.json"), camera)
             if "glb" in mesh_formats:
-                write_tiles(out.with_suffix(".tiles"), finished, kept, progress)
+                write_tiles(tiles, finished, kept, progress)
         except KeyboardInterrupt:
             say(f"note: what is done is kept in {work}; the same command goes on")
             raise
@@ -139,8 +167,11 @@ def integrate_large(
             remedy = "Give blocks less memory (--memory), or workers more; the same command goes on"
             raise IntegrationError(error.found, expected=error.expected, remedy=remedy) from error
         write_whole(report_file, to_json(report) + "\n")
-        for folder in (out.parent, out.with_suffix(".tiles")):
+        for folder in (out.parent, tiles):
             discard_leftovers(folder)
+        if tiles.is_dir() and (others := unlisted(tiles)):
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            say(f"note: {tiles} also holds {others[0]}{more}, which this run did not write")
         shutil.rmtree(work)
     if not finished.converged:
         say("warning: the blocks had not settled after the last sweep (see changes in the report)")
@@ -203,7 +234,9 @@ def _in_blocks(layout: Layout) -> str:
     return f"{len(layout)} blocks of at most {largest} pixels, overlap {layout.overlap}"
 
 
-def _report(source: MapFile, finished: Finished, seconds: float) -> dict[str, Any]:
+def _report(
+    source: MapFile, finished: Finished, notes: list[str], seconds: float
+) -> dict[str, Any]:
     import rayrelief
 
     outcomes: dict[str, int] = {}
@@ -214,6 +247,7 @@ def _report(source: MapFile, finished: Finished, seconds: float) -> dict[str, An
         "version": rayrelief.__version__,
         "map": str(source.path),
         "size": [source.shape[1], source.shape[0]],
+        "notes": notes,
         "depth_kind": finished.job.kind,
         "camera": finished.job.camera.summary(),
         "method": repr(finished.job.method),
@@ -228,11 +262,29 @@ def _report(source: MapFile, finished: Finished, seconds: float) -> dict[str, An
     }
 
 
+class Lines:
+    """One line for each stage, and for those that take long one for every tenth at most."""
+
+    def __init__(self) -> None:
+        self._stage, self._tenth, self._said = "", 0, 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Tell how many blocks of a stage are done, or that it begins."""
+        tenth, now = 10 * done // max(1, total), time.monotonic()
+        if stage != self._stage:
+            self._stage, self._tenth, self._said = stage, tenth, now
+            if not stage.endswith(JOINING):  # which hardly ever takes long
+                say(f"note: {stage}: {total:,} blocks")
+        elif tenth > self._tenth and done < total and now - self._said > QUIET:
+            self._tenth, self._said = tenth, now
+            say(f"note: {stage}: {done:,} of {total:,} blocks")
+
+
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A bar on a terminal, and lines elsewhere: such runs are long."""
     if not has_bar():
-        yield lambda stage, done, total: say(f"note: {stage}: {done} of {total} blocks")
+        yield Lines()
         return
     from rich.console import Console
     from rich.progress import Progress

@@ -1,0 +1,162 @@
+"""rayrelief integrate --dry-run of a map in blocks: what a run would take; nothing is written."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rayrelief
+from rayrelief.backends.cpu import CPU
+from rayrelief.cameras.base import Camera
+from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.terminal.console import show
+from rayrelief.errors import InputError
+from rayrelief.large.arrays import MapFile
+from rayrelief.large.layout import Layout, Window, shape_of, size_of
+from rayrelief.large.results import disk_needed, size_of_folder
+from rayrelief.memory import in_words, memory_available
+from rayrelief.methods.base import Method
+from rayrelief.preprocess import Preprocessing
+from rayrelief.problem import assemble
+from rayrelief.synthetic.gallery import sphere
+
+SAMPLE_SIDE, PLACES = 300, 5  # pixels along a side of what is integrated, and places along a side
+# Of docs/large_maps.md: sweeps of a map, by how many more where blocks are looked at again, what
+# that takes of the first run, and seconds per pixel of a block and sweep, by the neighbours.
+SWEEPS, AGAIN, LOOK = 8, 1.5, 0.1
+SWEEP_SECONDS = {4: 1.8e-6, 8: 3.4e-6}
+
+
+def plan(
+    found: MapFile,
+    camera: Camera,
+    layout: Layout,
+    method: Method,
+    *,
+    notes: list[str],
+    memory: int,
+    workers: int,
+    threads: int,
+    work: Path,
+    mesh: bool,
+) -> dict[str, Any]:
+    """What a run would take, as plain values: blocks, memory, disk and time."""
+    (height, width), blocks = found.shape, [layout.block(n) for n in range(len(layout))]
+    seconds, inside, sampled = _measured(found, camera, method, threads)
+    pixels = sum(size_of(block.whole) for block in blocks)
+    again = len(layout) > 1 and hasattr(method, "continued")
+    deciding = pixels * inside * seconds * (1 + LOOK * again)
+    sweeps = 0 if len(layout) == 1 else round(SWEEPS * (AGAIN if again else 1))
+    per_sweep = pixels * inside * SWEEP_SECONDS[getattr(method, "connectivity", 4)]
+    rounds = -(-len(layout) // workers) / len(layout)  # of what one worker would take for all
+    return {
+        "rayrelief": rayrelief.__version__,
+        "map": str(found.path),
+        "input": {"size": [width, height], "notes": notes},
+        "inside": inside,
+        "blocks": {
+            "number": len(layout),
+            "size": [max(shape_of(block.whole)[k] for block in blocks) for k in (1, 0)],
+            "overlap": layout.overlap,
+            "pixels": pixels,
+        },
+        "workers": workers,
+        "memory_bytes": {"limit": memory, "available": memory_available()},
+        "disk_bytes": {
+            "needed": disk_needed(height, width, mesh=mesh),
+            "there": size_of_folder(work),
+            "free": shutil.disk_usage(work.parent).free,
+        },
+        "expected": {
+            "seconds": rounds * (deciding + sweeps * per_sweep),
+            "deciding_seconds": rounds * deciding,
+            "sweeps": sweeps,
+        },
+        "sample": {"pixels": sampled, "seconds_per_pixel": seconds},
+    }
+
+
+def tell_plan(report: dict[str, Any], *, as_json: bool) -> None:
+    """Print a plan."""
+    show(to_json(report) if as_json else _summary(report))
+
+
+def _measured(
+    found: MapFile, camera: Camera, method: Method, threads: int
+) -> tuple[float, float, int]:
+    """Seconds per pixel of the method, the share of pixels inside, and how many were timed."""
+    best, inside = None, []
+    for window in _places(*found.shape):
+        normals, mask = found.read(window)
+        mask = mask & np.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
+        inside.append(float(mask.mean()))
+        if inside[-1] == max(inside):
+            best = window, normals, mask
+    if best is None or not best[2].any():
+        raise InputError(
+            f"no normal in {len(inside)} windows of {found.path}",
+            expected="a map that shows something where it is looked at",
+            remedy="Check the map and its mask, or run it without --dry-run",
+        )
+    (rows, columns), normals, mask = best
+    own = camera.crop(columns.start, rows.start, *mask.shape[::-1])
+    small = sphere(64, 64)
+    _seconds(small.normals, small.camera, small.mask, method, threads)  # compiles and loads
+    seconds = _seconds(normals, own, mask, method, threads)
+    count = int(np.count_nonzero(mask))
+    return seconds / count, float(np.mean(inside)), count
+
+
+def _seconds(normals: Any, camera: Camera, mask: Any, method: Any, threads: int) -> float:
+    began = time.perf_counter()
+    options = getattr(method, "preprocessing", Preprocessing())
+    if options.facing_away is None and hasattr(method, "preprocessing"):
+        method = replace(method, preprocessing=replace(options, facing_away="average"))
+    method.solve(assemble(normals, camera, mask=mask, method=method), CPU(threads))
+    return time.perf_counter() - began
+
+
+def _places(height: int, width: int) -> list[Window]:
+    """Windows all over a map."""
+    tops, lefts = (
+        np.unique(np.linspace(0, max(0, n - SAMPLE_SIDE), PLACES).astype(int)).tolist()
+        for n in (height, width)
+    )
+    return [
+        (slice(t, min(t + SAMPLE_SIDE, height)), slice(k, min(k + SAMPLE_SIDE, width)))
+        for t in tops
+        for k in lefts
+    ]
+
+
+def _summary(report: dict[str, Any]) -> str:
+    width, height = report["input"]["size"]
+    blocks, disk, expected = report["blocks"], report["disk_bytes"], report["expected"]
+    memory, sample = report["memory_bytes"], report["sample"]
+    there = f", {in_words(disk['there'])} of it there already" if disk["there"] else ""
+    return "\n".join(
+        (
+            f"Dry run of {width}x{height} pixels, about {100 * report['inside']:.0f} % inside",
+            f"  blocks: {blocks['number']:,} of at most {blocks['size'][0]}x{blocks['size'][1]} "
+            f"pixels, overlap {blocks['overlap']}",
+            f"  memory: {in_words(memory['limit'])} for {report['workers']} "
+            f"worker{'s' * (report['workers'] != 1)}, {in_words(memory['available'])} available",
+            f"  disk:   about {in_words(disk['needed'])}{there}, {in_words(disk['free'])} free",
+            f"  time:   about {_lasting(expected['seconds'])}: "
+            f"{_lasting(expected['deciding_seconds'])} for the blocks, by "
+            f"{sample['pixels']:,} pixels, and {expected['sweeps']} sweeps, as crowds take",
+            "  not included: loading or compiling kernels, reading and writing files",
+        )
+    )
+
+
+def _lasting(seconds: float) -> str:
+    """Time in a unit that suits it."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} minutes" if seconds < 7200 else f"{seconds / 3600:.3g} hours"
