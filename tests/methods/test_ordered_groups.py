@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.backends.base import Borders
-from rayrelief.methods.ordered.groups import TOGETHER, _cheapest, group_shifts
+from rayrelief.methods.ordered.groups import EDGES, TOGETHER, _cheapest, group_shifts
 from rayrelief.methods.ordered.parts import SURE
 
 
@@ -53,13 +53,22 @@ def borders(links, stays):
     return Borders(here.astype(np.int32), there.astype(np.int32), *edges, parts, np.array(stays))
 
 
-def test_a_floor_goes_to_its_wall_with_all_that_stands_on_it():
-    # 0 the wall, 1 the floor, 20 pixels too far; things stand on it, and on each other.
-    things = TOGETHER // 2
+def floor_of(things):
+    """Part 0 is the wall, 1 the floor, 20 pixels too far; things stand on it, and on each other."""
     links = [(1, 0, 20.0), *((k, k - 1 if k % 3 else 1, 0.0) for k in range(2, things))]
-    shifts, moves = group_shifts(borders(links, [k == 0 for k in range(things)]))
+    return borders(links, [k == 0 for k in range(things)])
+
+
+def test_a_floor_goes_to_its_wall_with_all_that_stands_on_it():
+    shifts, moves = group_shifts(floor_of(TOGETHER // 2))
     np.testing.assert_allclose(shifts[1:], -20.0)
     assert (shifts[0], moves) == (0.0, 1)
+
+
+def test_a_floor_on_which_far_too_much_stands_is_not_asked():
+    borders = floor_of(EDGES)
+    assert np.bincount(borders.there)[1] > EDGES
+    assert group_shifts(borders)[1] == 0
 
 
 def test_what_is_held_stays_and_what_hangs_on_it():

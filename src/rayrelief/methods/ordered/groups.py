@@ -27,7 +27,9 @@ from rayrelief.methods.ordered.evidence import (
 )
 from rayrelief.methods.ordered.parts import BENT, CANDIDATES, LARGEST, NEAR, SURE
 
-TOGETHER = 64  # parts around a tear that are asked, at most
+# Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
+# much stands would be asked anew for each of these.
+TOGETHER, EDGES = 64, 20_000
 FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
 SWEEPS = 2
 
@@ -76,7 +78,9 @@ def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
     )
     pairs = first[begins], second[begins], np.append(begins, len(order))
     shifts = np.zeros(parts)
-    moves: int = _move(edges, pairs, _pairs_of_parts(pairs, parts), borders.stays, shifts, COSTS)
+    lengths = np.bincount(np.append(first, second), minlength=parts)
+    of_parts = (*_pairs_of_parts(pairs, parts), lengths)
+    moves: int = _move(edges, pairs, of_parts, borders.stays, shifts, COSTS)
     return shifts, moves
 
 
@@ -108,7 +112,10 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
         closing, apart, saved = np.empty((3, count))
         for p in range(count):
             apart[p] = shifts[first[p]] - shifts[second[p]]
-            closing[p], saved[p] = _closing(edges, pairs, p, apart[p], costs)
+            if stays[first[p]] and stays[second[p]]:
+                closing[p], saved[p] = 0.0, 0.0
+            else:
+                closing[p], saved[p] = _closing(edges, pairs, p, apart[p], costs)
         for p in np.argsort(-saved, kind="mergesort"):
             if saved[p] <= SURE:
                 break
@@ -118,7 +125,7 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
                 if gain <= SURE:
                     continue
             for part, shift in ((first[p], place), (second[p], -place)):
-                if stays[part]:
+                if stays[part] or of_parts[2][part] > EDGES:
                     continue
                 region = _gather(
                     edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
@@ -187,16 +194,17 @@ def _gather(
     Notes what it costs for each of their pairs if one of the two is shifted alone.
     """
     first, second = pairs[0], pairs[1]
-    begins, own = of_parts
+    begins, own, length = of_parts
     place, pull = around
     region = np.empty(TOGETHER, dtype=np.int64)
     touched = np.empty(0, dtype=np.int64)
     chosen: Any = part
-    members = 0
+    members, edges_left = 0, EDGES
     while chosen >= 0:
         place[chosen] = members
         region[members] = chosen
         members += 1
+        edges_left -= length[chosen]
         news = own[begins[chosen] : begins[chosen + 1]]
         beside = np.empty(len(news), dtype=np.int64)
         for k in range(len(news)):
@@ -213,7 +221,8 @@ def _gather(
         chosen, most = -1, FOLLOWS
         if members < TOGETHER:
             for other in touched:
-                if place[other] < 0 and not stays[other] and pull[other] > most:
+                fits = place[other] < 0 and not stays[other] and length[other] <= edges_left
+                if fits and pull[other] > most:
                     chosen, most = other, pull[other]
     pull[touched] = 0.0
     return region[:members]
@@ -223,7 +232,7 @@ def _gather(
 def _cheapest(pairs: Any, of_parts: Any, region: Any, around: Any, alone: Any) -> Any:
     """Parts of a region whose shift saves most while all others stay; none if that is not sure."""
     first, second = pairs[0], pairs[1]
-    begins, own = of_parts
+    begins, own = of_parts[:2]
     place = around[0]
     n = len(region)
     lost, left = np.zeros((n, n)), np.zeros(n)  # if the row moves and the column stays, or all else
