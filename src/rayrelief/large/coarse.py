@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TILE = 128  # pixels along a side of what is coupled at a time
 REGULAR = 1e-11  # of the diagonal: fixes what nothing else determines
+LEAST = 1e-11  # of its largest value: what the diagonal counts as at least
+SAME = 1e-12  # weights of one unknown at two pixels that differ by less do not differ
 CORNERS = 4
 
 
@@ -96,7 +98,9 @@ class Coarse:
         self._met, position = np.unique(first, return_inverse=True)
         entries = value, (position, np.searchsorted(self._met, second))
         matrix: Any = coo_array(entries, shape=(len(self._met),) * 2).tocsc()
-        regular = diags_array(REGULAR * matrix.diagonal())
+        diagonal = matrix.diagonal()
+        least = LEAST * diagonal.max(initial=0.0)
+        regular = diags_array(REGULAR * np.maximum(diagonal, least))
         self._solver = splu((matrix + regular).tocsc()) if len(self._met) else None
 
     def moves(self, asked: list[list[Asked]], first: tuple[int, ...]) -> FloatArray:
@@ -173,15 +177,13 @@ def _galerkin(arrays: Any, steps: Any, bounds: Any, local: Any) -> Any:
                     here, there = weight[q, i, j], weight[q, i_there, j_there]
                     if a == b:
                         if a >= 0 and here != there:
-                            at[n], by[n] = local[a], here - there
-                            n += 1
+                            n = _put(at, by, n, local[a], here - there)
                         continue
                     if a >= 0:
-                        at[n], by[n] = local[a], here
-                        n += 1
+                        n = _put(at, by, n, local[a], here)
                     if b >= 0:
-                        at[n], by[n] = local[b], -there
-                        n += 1
+                        n = _put(at, by, n, local[b], -there)
+                n = _differing(at, by, n)
                 for k in range(n):
                     scaled = say * by[k]
                     for m in range(n):
@@ -189,3 +191,28 @@ def _galerkin(arrays: Any, steps: Any, bounds: Any, local: Any) -> Any:
     for k in range(count):
         local[met[k]] = -1
     return met[:count].copy(), matrix
+
+
+@njit(inline="always")
+def _put(at: Any, by: Any, n: int, unknown: int, weight: float) -> int:
+    """Add a weight to that of an unknown; returns how many there are then."""
+    for k in range(n):
+        if at[k] == unknown:
+            by[k] += weight
+            return n
+    at[n], by[n] = unknown, weight
+    return n + 1
+
+
+@njit(inline="always")
+def _differing(at: Any, by: Any, n: int) -> int:
+    """Leave out unknowns that move both pixels alike: a rounding error on the diagonal has a say.
+
+    Those of a small part are its four corners, which are one unknown.
+    """
+    kept = 0
+    for k in range(n):
+        if abs(by[k]) > SAME:
+            at[kept], by[kept] = at[k], by[k]
+            kept += 1
+    return kept
