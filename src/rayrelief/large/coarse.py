@@ -8,6 +8,7 @@ part and node, and a matrix Z^T A Z in which those are neighbours that an equati
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.graph import STEPS
 from rayrelief.large.joining import Asked, equations_of, members, nodes
-from rayrelief.large.layout import NODES, Block, IntArray, Window, shape_of, within
+from rayrelief.large.layout import NODES, Block, IntArray, Window, common, shape_of, within
 
 if TYPE_CHECKING:
     from rayrelief.large.steps import Job
@@ -37,11 +38,15 @@ class Coupling:
     ----------
     first, second, value
         (E,) unknowns, and what is added to the matrix there.
+    links
+        (L, 2) parts of different blocks that have a pixel in common. They are one piece of surface,
+        even if both count alike at all of their pixels, so that no equation joins their unknowns.
     """
 
     first: IntArray
     second: IntArray
     value: FloatArray
+    links: IntArray
 
 
 def couple_core(job: Job, block: Block) -> Coupling:
@@ -69,7 +74,8 @@ def couple_core(job: Job, block: Block) -> Coupling:
             first.append(met[i])
             second.append(met[j])
             value.append(matrix[i, j])
-    return _added_up(*map(np.concatenate, (first, second, value)))
+    both, total = _added_up(*map(np.concatenate, (first, second, value)))
+    return Coupling(both[0], both[1], total, _links(job, block.core))
 
 
 class Coarse:
@@ -90,9 +96,10 @@ class Coarse:
         second = np.concatenate([c.second for c in couplings])
         value = np.concatenate([c.value for c in couplings])
         self.parts = parts
-        joined = coo_array(
-            (np.ones(len(first)), (first // NODES**2, second // NODES**2)), shape=(parts, parts)
-        )
+        links = np.concatenate([c.links for c in couplings])
+        one = np.concatenate((first // NODES**2, links[:, 0]))
+        other = np.concatenate((second // NODES**2, links[:, 1]))
+        joined = coo_array((np.ones(len(one)), (one, other)), shape=(parts, parts))
         self.component: npt.NDArray[np.int32] = connected_components(joined, directed=False)[1]
         # Most parts are small, and do not reach most nodes of their block.
         self._met, position = np.unique(first, return_inverse=True)
@@ -138,12 +145,28 @@ def _unknowns(job: Job, window: Window) -> tuple[npt.NDArray[np.int32], FloatArr
     return unknown, much
 
 
-def _added_up(first: IntArray, second: IntArray, value: FloatArray) -> Coupling:
-    """Entries at the same place as one."""
+def _links(job: Job, window: Window) -> IntArray:
+    """Parts (L, 2) of different blocks that have a pixel of a window in common."""
+    found = []
+    for one, other in combinations(members(job, window), 2):
+        both = common(one.both, other.both)
+        parts = [
+            np.where(part >= 0, part.astype(np.int64) + job.first[member.block.number], -1)
+            for member in (one, other)
+            for part in [member.labels[within(both, member.both)]]
+        ]
+        inside = (parts[0] >= 0) & (parts[1] >= 0)
+        pairs = np.unique(parts[0][inside] * job.first[-1] + parts[1][inside])
+        found.append(np.stack(np.divmod(pairs, job.first[-1]), axis=-1))
+    return np.concatenate(found) if found else np.zeros((0, 2), np.int64)
+
+
+def _added_up(first: IntArray, second: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Places (2, E), and the sum of what is added at each."""
     both, where = np.unique(np.stack((first, second)), axis=1, return_inverse=True)
     total: FloatArray = np.zeros(both.shape[1])
     np.add.at(total, where.ravel(), value)
-    return Coupling(both[0], both[1], total)
+    return both, total
 
 
 @njit(cache=True)
