@@ -107,6 +107,10 @@ class MapFile:
             inside &= above_half(kept)
         return to_opencv(vectors, self.convention), inside
 
+    def files(self) -> dict[str, Path]:
+        """Files and folders that it is read from, by what they hold."""
+        return {"map": self.path} if self.mask is None else {"map": self.path, "mask": self.mask}
+
 
 @contextmanager
 def _refusing_damage(path: Path) -> Iterator[None]:

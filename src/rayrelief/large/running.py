@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +16,7 @@ from rayrelief.cameras.base import Camera
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.large.coarse import Coarse
+from rayrelief.large.identity import REFUSED, claim
 from rayrelief.large.joining import ring_values
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
@@ -92,7 +92,7 @@ def integrate_blocks(
     job = Job(
         source, camera, method, layout, Store(folder), kind_of(camera, height, width), threads
     )
-    _check_same(job)
+    claim(job)
     work = _Work(engine, progress, range(len(layout)))
     first = work.each("integrating blocks", job.decide)
     _judge(first)
@@ -226,22 +226,7 @@ def _judge(decided: list[Decided]) -> None:
 def kept_layout(folder: Path) -> Layout | None:
     """Blocks of the run that a folder holds parts of, if any."""
     noted = Store(folder).noted(RUN)
-    if noted is None:
+    if noted is None or noted.get(REFUSED):
         return None
     with refusing_damage(folder / f"{RUN}.json"):
         return Layout.from_lists(noted)
-
-
-def _check_same(job: Job) -> None:
-    """Note what the folder is for; InputError if it holds parts of another run."""
-    job.store.folder.mkdir(parents=True, exist_ok=True)
-    told = (job.source, job.camera.summary(), job.method, job.layout, job.kind)
-    own = {"run": hashlib.sha256(repr(told).encode()).hexdigest(), **job.layout.as_lists()}
-    noted = job.store.noted(RUN)
-    if noted is not None and noted != own:
-        raise InputError(
-            f"{job.store.folder} holds parts of a run with another map or other settings",
-            expected="the same map, camera, method and memory",
-            remedy="Give the same ones to go on, or remove the folder to begin again",
-        )
-    job.store.note(RUN, own)

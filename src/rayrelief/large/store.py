@@ -59,6 +59,12 @@ class Store:
         for number in range(count):
             self.path(name, number).unlink(missing_ok=True)
 
+    def clear(self, but: str | None = None) -> None:
+        """Remove all files of ours, but for plain values of one name."""
+        for path in self.folder.iterdir():
+            if OURS.fullmatch(path.name) and path.is_file() and path.name != f"{but}.json":
+                path.unlink(missing_ok=True)
+
     def window(self, layout: Layout, name: str, window: Window) -> Array:
         """Part (..., h, w) of a map whose cores are kept one by one."""
         whole: Array | None = None
