@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,7 @@ from rayrelief.batch.running import run
 from rayrelief.cameras.base import Camera
 from rayrelief.components import label_medians
 from rayrelief.conventions import FloatArray
+from rayrelief.errors import IntegrationWarning, Outcome
 from rayrelief.large.coarse import Coarse
 from rayrelief.large.identity import REFUSED, claim, give_up
 from rayrelief.large.joining import Moves, ring_values
@@ -49,7 +51,7 @@ class Finished:
     changes
         Change of the values around the blocks in each sweep, over their relief.
     converged
-        Whether what is left to change is below the tolerance.
+        Whether what is left to change is below the tolerance, and all blocks were solved.
     components
         How many parts of the map have a scale (a shift) of their own.
     """
@@ -114,8 +116,29 @@ def integrate_blocks(
     constants, components = _constants(job, work, coarse, state)
     task = partial(job.finish, sweep=state.sweep)
     work.each("writing blocks", task, _with_moves(job, constants))
-    converged = len(layout) == 1 or state.left <= tolerance
+    settled = len(layout) == 1 or state.left <= tolerance
+    failed = _failed(first, *([] if decided is first else [decided]))
+    if state.short or failed:
+        _warn(state.short, failed, len(layout))
+    converged = settled and not state.short and not failed
     return Finished(job, first, (*before, *state.changes), converged, components)
+
+
+def _failed(*looks: list[Decided]) -> list[Outcome]:
+    """How runs on blocks ended that have no surface, or one that solvers did not finish."""
+    ends = (Outcome[each.outcome] for look in looks for each in look if each.outcome)
+    return [end for end in ends if end in (Outcome.SOLVER_LIMIT, Outcome.NOT_FINITE)]
+
+
+def _warn(short: int, failed: list[Outcome], blocks: int) -> None:
+    told = sorted(f"{failed.count(end)} runs: {end.cause}; {end.remedy}" for end in {*failed})
+    if short:
+        told.append(f"{short} solves of the last sweep: ended short of their tolerance")
+    warnings.warn(
+        f"of {blocks} blocks {'. '.join(told)}. The surface there and around may be wrong",
+        IntegrationWarning,
+        stacklevel=3,
+    )
 
 
 def _look(job: Job, work: _Work, decided: list[Decided], tolerance: float) -> list[float]:
@@ -154,13 +177,14 @@ def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
         rings = np.split(state.ring, ends[:-1])
         own = [state.moves[job.first[n] : job.first[n + 1]] for n in numbers]
         given = [*zip(numbers, rings, own, strict=True)]
-        work.each(f"sweep {sweep}", partial(job.solve, sweep=sweep), given)
+        solved = work.each(f"sweep {sweep}", partial(job.solve, sweep=sweep), given)
         found = _joined(job, work, coarse, sweep)
         relief = float(np.std(found.ring)) or 1.0
         change = float(np.sqrt(np.mean((found.ring - state.ring) ** 2))) / relief
         ring = state.anderson.next(state.ring, found.ring)
         before = state.sweep
-        state = State(sweep, ring, found.moves, [*state.changes, change], state.anderson)
+        short = solved.count(False)
+        state = State(sweep, ring, found.moves, [*state.changes, change], state.anderson, short)
         state.save(path)
         job.store.discard(job.surface(before), len(numbers))
     return state

@@ -27,6 +27,7 @@ class State:
     moves: FloatArray
     changes: list[float] = field(default_factory=list)
     anderson: Anderson = field(default_factory=Anderson)
+    short: int = 0  # blocks of the last sweep whose solver ended short of its tolerance
 
     @property
     def left(self) -> float:
@@ -46,6 +47,7 @@ class State:
                 ring=self.ring,
                 moves=self.moves,
                 changes=np.array(self.changes),
+                short=self.short,
                 **{
                     f"{name}{number}": array
                     for name in KEPT
@@ -74,4 +76,5 @@ class State:
                 kept["moves"],
                 kept["changes"].tolist(),
                 anderson,
+                int(kept["short"]),
             )

@@ -17,7 +17,7 @@ from rayrelief.large.equations import EdgeImages, parts, settled
 from rayrelief.large.joining import Asked, Moves, filled, glued, residual_of_core
 from rayrelief.large.judging import Decided, usable
 from rayrelief.large.layout import Block, Layout, Window, shape_of, within
-from rayrelief.large.store import JOINED, Store, refusing_damage
+from rayrelief.large.store import JOINED, SHORT, Store, refusing_damage
 from rayrelief.large.sweeping import solve_block
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing
@@ -111,13 +111,19 @@ class Job:
         """What the equations of a core ask of the nodes of blocks after a sweep."""
         return residual_of_core(self, self.layout.block(number), sweep)
 
-    def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> int:
-        """Solve a block with the values of its ring held: its number, those, and its moves."""
+    def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> bool:
+        """Solve a block with the values of its ring held: its number, those, and its moves.
+
+        Returns whether the solver converged.
+        """
         number, ring, moves = given
+        short = f"{SHORT}.{self.look}.{sweep}.{number}"
         if not self.store.has(self.surface(sweep), number):
-            x = solve_block(self, self.layout.block(number), sweep - 1, ring, moves)
+            x, converged = solve_block(self, self.layout.block(number), sweep - 1, ring, moves)
+            if not converged:
+                self.store.note(short, {})
             self.store.write(self.surface(sweep), number, x)
-        return number
+        return self.store.noted(short) is None
 
     def join(self, given: tuple[int, Moves], sweep: int) -> None:
         """Keep the joined surface of a core, to begin at again."""

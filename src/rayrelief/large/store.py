@@ -20,8 +20,9 @@ from rayrelief.large.layout import Layout, Window, common, shape_of, size_of, wi
 
 Array = npt.NDArray[Any]
 RUN, STATE, JOINED, RESULT = "run", "state", "joined", "result"
+SHORT = "short"  # of a block whose solver ended short of its tolerance
 OURS = re.compile(
-    rf"({RUN}|{JOINED}|decided\.\d+\.\d+)\.json|{STATE}\.\d+\.npz|{RESULT}\.\w+"
+    rf"({RUN}|{JOINED}|decided\.\d+\.\d+|{SHORT}(\.\d+){{3}})\.json|{STATE}\.\d+\.npz|{RESULT}\.\w+"
     rf"|(depth|equations|inside|{JOINED}|parts|surface\.\d+\.\d+)\.\d+\.npy|{TEMPORARY.pattern}"
 )
 LARGEST = 50_000_000  # bytes of plain values
