@@ -45,3 +45,14 @@ def test_dust_is_the_surface_in_one_piece(share, dusty, depth_of):
     # Each part of the map has a median of its own.
     assert finished.components == len(count)
     assert np.abs(label_medians(depth[found], labels[found])).max() < 1e-5 * relief
+
+
+def test_parts_that_no_regular_sample_hits_have_their_median_too(dusty, depth_of, monkeypatch):
+    monkeypatch.setattr("rayrelief.large.running.SAMPLES", SIDE**2 // 64)
+    source, camera = dusty(0.2)
+    whole = rayrelief.integrate(source.normals, camera, mask=source.mask, method=Smooth())
+    depth, finished = depth_of(source, camera, Smooth(), Layout.of(SIDE, SIDE, 66, 8))
+    labels, found = whole.components.labels, source.mask
+    assert finished.components == whole.components.count
+    single = np.bincount(labels[found])[labels[found]] == 1
+    assert np.abs(depth[found][single]).max() == 0.0
