@@ -37,6 +37,17 @@ def test_a_block_of_nothing_but_a_rim_is_as_one_outside_the_mask(relief, depth_o
     assert np.nanstd(depth - whole.depth) < 1e-5 * np.nanstd(whole.depth)
 
 
+def test_a_pixel_has_a_depth_if_the_block_of_its_core_has_one_there(relief, depth_of):
+    """Beside its end another block may have found a normal for it, far away."""
+    relief.mask[50:] = False
+    left = relief.mask.copy()
+    relief.mask[69:72, 90:95] = True
+    relief.normals[69:72, 90:95, 2] = 1.0
+    depth, finished = depth_of(relief, CAMERA, Smooth(), LAYOUT)
+    np.testing.assert_array_equal(np.isfinite(depth), left)
+    assert sum(each.pixels for each in finished.decided) == left.sum()
+
+
 def test_a_block_without_rays_is_as_one_outside_the_mask(in_memory, depth_of):
     camera = Equidistant(40.0, 40.0, 49.5, 170.0, size=(SIDE, SIDE))  # rows above see nothing
     rays = camera.rays(SIDE, SIDE)

@@ -149,8 +149,6 @@ class Job:
         """Keep the depth of a core."""
         number, moves = given
         x = glued(self, self.layout.block(number).core, sweep, moves)
-        # Beside the end of another block there may be what has no depth in the whole map.
-        x[~self.store.read("inside", number)] = np.nan
         depth = np.exp(x, out=x) if self.camera.central else x
         self.store.write("depth", number, depth.astype(np.float32))
 
