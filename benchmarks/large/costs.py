@@ -17,13 +17,16 @@ from rayrelief.large.running import integrate_blocks
 from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.crowd import crowd, crowd_camera
 
-# Of the model, per pixel: processor seconds of a method and of a sweep with its joining, bytes of
-# the files; measured by "cost". Bytes per second of a worker's disk, and seconds of a task.
-METHOD, SWEEP, DISK, TASK = {"ordered": 4.4e-5, "smooth": 3.0e-6}, 3.4e-6, 5e8, 0.01
+# Of the model, per pixel of a block: processor seconds of a method, of a sweep and its joining,
+# measured by "cost". Bytes per second of a worker's disk, and seconds of a task.
+METHOD, SWEEP = {"ordered": 4.4e-5, "smooth": 3.0e-6}, {"ordered": 3.4e-6, "smooth": 1.8e-6}
+DISK, TASK = 5e8, 0.01
+LOOK = {"ordered": 0.1, "smooth": None}  # what looking again takes of the time of the method
 # Seconds per block that the process which joins them takes for rings and coarse problem; 14 ms of
 # blocks of 220 pixels a side, of which the rings grow with the side.
 RING = 0.03
-READ_METHOD, WRITTEN_METHOD, READ_SWEEP, WRITTEN_SWEEP = 12, 37, 33, 8
+# Bytes: equations with the mask, by the number of neighbours; a surface, parts, normals, depth.
+EQUATIONS, SURFACE, PARTS, NORMALS, DEPTH = {"ordered": 33, "smooth": 17}, 8, 4, 12, 4
 
 
 def workers(options: argparse.Namespace) -> None:
@@ -78,21 +81,27 @@ def cost(options: argparse.Namespace) -> None:
 
 def model(options: argparse.Namespace) -> None:
     """Hours on many workers by the model of docs/large_maps.md: rounds of equal tasks."""
-    side, sweeps = options.block, options.sweeps
+    side, sweeps, method = options.block, options.sweeps, options.method
     core = side - 2 * (side // 16)
-    print(f"blocks of {side} x {side}, {sweeps} sweeps, {options.method}")
-    print("| gigapixels | workers | blocks | hours | bytes per sweep | disk |")
+    block = EQUATIONS[method] + SURFACE + PARTS
+    looks = 1 if LOOK[method] is None else 2
+    # Normals, what is kept, and what the coarse problem reads of it; the joined surface, which is
+    # written and read again; the median and the depth.
+    once = looks * (NORMALS + block + EQUATIONS[method] + PARTS)
+    once += (looks - 1) * (3 * SURFACE + PARTS) + 2 * (SURFACE + PARTS) + DEPTH
+    again = 2 * block + SURFACE  # read by the solve, read by the joining, written
+    print(f"blocks of {side} x {side}, {sweeps} sweeps, {method}")
+    print("| gigapixels | workers | blocks | hours | per sweep | disk |")
     print("|---|---|---|---|---|---|")
     for giga in (1, 10, 100):
         count = math.ceil(math.sqrt(giga * 1e9) / core) ** 2
         pixels = side**2
-        once = METHOD[options.method] * pixels + (READ_METHOD + WRITTEN_METHOD) * pixels / DISK
-        again = SWEEP * pixels + (READ_SWEEP + WRITTEN_SWEEP) * pixels / DISK
+        first = (1 + (LOOK[method] or 0)) * METHOD[method] * pixels + once * pixels / DISK
+        sweep = SWEEP[method] * pixels + again * pixels / DISK
         for number in (2, 64, 1024):
             rounds = math.ceil(count / number)
-            serial = RING * count * (sweeps + 1)
-            seconds = rounds * (once + sweeps * (again + TASK)) + serial
-            moved = (READ_SWEEP + WRITTEN_SWEEP) * pixels * count
-            kept = (WRITTEN_METHOD + WRITTEN_SWEEP) * pixels * count
-            told = f"{seconds / 3600:.2f} | {moved / 1e9:,.0f} GB | {kept / 1e12:.2f} TB"
-            print(f"| {giga} | {number:,} | {count:,} | {told} |")
+            serial = RING * count * (sweeps + looks)
+            seconds = rounds * (first + sweeps * (sweep + TASK)) + serial
+            kept = (block + SURFACE) * pixels * count
+            told = f"{seconds / 3600:.2f} | {again * pixels * count / 1e9:,.0f} GB"
+            print(f"| {giga} | {number:,} | {count:,} | {told} | {kept / 1e12:.2f} TB |")

@@ -111,6 +111,16 @@ def test_the_same_command_goes_on_whatever_is_free(relief, command, tmp_path, mo
     assert json.loads((tmp_path / "out.json").read_text())["blocks"] == 6
 
 
+def test_after_wrong_axes_the_right_ones_need_no_other_folder(relief, command, tmp_path):
+    tifffile.imwrite(
+        tmp_path / "map.tif", relief.normals.astype("f4"), tile=(64, 64), photometric="rgb"
+    )
+    words = tmp_path / "map.tif", "-o", tmp_path / "out.tif", "--convention"
+    assert "face away" in command(*words, "opengl").output
+    assert command(*words, "opencv").exit_code == 0
+    assert not (tmp_path / "out.tif.work").exists()
+
+
 @pytest.mark.parametrize("floats", [False, True])
 def test_tiff_to_tiff(floats, relief, small_blocks, command, tmp_path):
     colours = (relief.normals * (1, -1, -1) + 1) / 2

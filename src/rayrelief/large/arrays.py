@@ -137,6 +137,10 @@ class MapFile:
                 inside &= (colours != self.grey).any(axis=-1)
         return to_opencv(decoded.vectors, self.convention), inside
 
+    def files(self) -> dict[str, Path]:
+        """Files and folders that it is read from, by what they hold."""
+        return {"map": self.path} if self.mask is None else {"map": self.path, "mask": self.mask}
+
 
 def _check_values(path: Path, array: Any) -> None:
     """Raise FileError for an array that is no map."""

@@ -8,6 +8,7 @@ part and node, and a matrix Z^T A Z in which those are neighbours that an equati
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,15 @@ from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.graph import STEPS
 from rayrelief.large.joining import Asked, equations_of, members, nodes
-from rayrelief.large.layout import NODES, Block, IntArray, Window, shape_of, within
+from rayrelief.large.layout import NODES, Block, IntArray, Window, common, shape_of, within
 
 if TYPE_CHECKING:
     from rayrelief.large.steps import Job
 
 TILE = 128  # pixels along a side of what is coupled at a time
 REGULAR = 1e-11  # of the diagonal: fixes what nothing else determines
+LEAST = 1e-11  # of its largest value: what the diagonal counts as at least
+SAME = 1e-12  # weights of one unknown at two pixels that differ by less do not differ
 CORNERS = 4
 
 
@@ -35,24 +38,35 @@ class Coupling:
     ----------
     first, second, value
         (E,) unknowns, and what is added to the matrix there.
+    links
+        (L, 2) parts of different blocks that have a pixel in common. They are one piece of surface,
+        even if both count alike at all of their pixels, so that no equation joins their unknowns.
     """
 
     first: IntArray
     second: IntArray
     value: FloatArray
+    links: IntArray
 
 
 def couple_core(job: Job, block: Block) -> Coupling:
     """Coarse matrix of the equations of one core: Z^T A Z, with the moves of all nodes in Z."""
     steps = np.array(STEPS[job.connectivity][::2], dtype=np.int64)
-    local = np.full(NODES**2 * job.first[-1], -1, np.int32)
+    # Unknowns of the blocks around are counted from 0: those of the whole map are too many.
+    near = [each.number for each in job.layout.around(job.layout.grown(block.core, 1))]
+    counts = [NODES**2 * (job.first[n + 1] - job.first[n]) for n in near]
+    begin = dict(zip(near, np.cumsum([0, *counts]).tolist(), strict=False))
+    whole = np.concatenate(
+        [np.arange(c) + NODES**2 * job.first[n] for n, c in zip(near, counts, strict=True)]
+    )
+    local = np.full(len(whole), -1, np.int32)
     first, second, value = [], [], []
     rows, columns = block.core
     for top in range(rows.start, rows.stop, TILE):
         strip = slice(top, min(top + TILE, rows.stop)), columns
         outer = job.layout.grown(strip, 1)
         conductance = equations_of(job, outer).conductance
-        unknown, weight = _unknowns(job, outer)
+        unknown, weight = _unknowns(job, outer, begin)
         for left in range(columns.start, columns.stop, TILE):
             tile = strip[0], slice(left, min(left + TILE, columns.stop))
             part = within(job.layout.grown(tile, 1), outer)
@@ -64,10 +78,11 @@ def couple_core(job: Job, block: Block) -> Coupling:
             )
             met, matrix = _galerkin(arrays, steps, bounds, local)
             i, j = np.nonzero(matrix)
-            first.append(met[i])
-            second.append(met[j])
+            first.append(whole[met[i]])
+            second.append(whole[met[j]])
             value.append(matrix[i, j])
-    return _added_up(*map(np.concatenate, (first, second, value)))
+    both, total = _added_up(*map(np.concatenate, (first, second, value)))
+    return Coupling(both[0], both[1], total, _links(job, block.core))
 
 
 class Coarse:
@@ -88,16 +103,23 @@ class Coarse:
         second = np.concatenate([c.second for c in couplings])
         value = np.concatenate([c.value for c in couplings])
         self.parts = parts
-        joined = coo_array(
-            (np.ones(len(first)), (first // NODES**2, second // NODES**2)), shape=(parts, parts)
-        )
+        links = np.concatenate([c.links for c in couplings])
+        one = np.concatenate((first // NODES**2, links[:, 0]))
+        other = np.concatenate((second // NODES**2, links[:, 1]))
+        joined = coo_array((np.ones(len(one)), (one, other)), shape=(parts, parts))
         self.component: npt.NDArray[np.int32] = connected_components(joined, directed=False)[1]
         # Most parts are small, and do not reach most nodes of their block.
         self._met, position = np.unique(first, return_inverse=True)
         entries = value, (position, np.searchsorted(self._met, second))
         matrix: Any = coo_array(entries, shape=(len(self._met),) * 2).tocsc()
-        regular = diags_array(REGULAR * matrix.diagonal())
-        self._solver = splu((matrix + regular).tocsc()) if len(self._met) else None
+        diagonal = matrix.diagonal()
+        least = LEAST * diagonal.max(initial=0.0)
+        regular = diags_array(REGULAR * np.maximum(diagonal, least))
+        # Of a symmetric, positive matrix: a third fewer numbers than the usual order leaves.
+        order: Any = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0}
+        order["options"] = {"SymmetricMode": True}
+        found = len(self._met) > 0
+        self._solver = splu((matrix + regular).tocsc(), **order) if found else None
 
     def moves(self, asked: list[list[Asked]], first: tuple[int, ...]) -> FloatArray:
         """Moves (parts, nodes), from what all cores ask of the nodes of some blocks."""
@@ -116,8 +138,13 @@ class Coarse:
         return moves.reshape(right.shape)
 
 
-def _unknowns(job: Job, window: Window) -> tuple[npt.NDArray[np.int32], FloatArray]:
-    """Unknowns (Q, h, w) that move each pixel of a window, -1 for none, and how much."""
+def _unknowns(
+    job: Job, window: Window, begin: dict[int, int]
+) -> tuple[npt.NDArray[np.int32], FloatArray]:
+    """Unknowns (Q, h, w) that move each pixel of a window, -1 for none, and how much.
+
+    Those of a block are counted from where it begins.
+    """
     found = [*members(job, window)]
     shape = CORNERS * len(found), *shape_of(window)
     unknown, much = np.full(shape, -1, np.int32), np.zeros(shape)
@@ -125,7 +152,7 @@ def _unknowns(job: Job, window: Window) -> tuple[npt.NDArray[np.int32], FloatArr
     for member in found:
         here = within(member.both, window)
         inside = (member.labels >= 0) & (member.share > 0)
-        first = NODES**2 * job.first[member.block.number]
+        first = begin[member.block.number]
         for node, weight in nodes(job, member):
             met = inside & (weight > 0)
             unknown[q][here] = np.where(met, first + node, -1)
@@ -134,12 +161,28 @@ def _unknowns(job: Job, window: Window) -> tuple[npt.NDArray[np.int32], FloatArr
     return unknown, much
 
 
-def _added_up(first: IntArray, second: IntArray, value: FloatArray) -> Coupling:
-    """Entries at the same place as one."""
+def _links(job: Job, window: Window) -> IntArray:
+    """Parts (L, 2) of different blocks that have a pixel of a window in common."""
+    found = []
+    for one, other in combinations(members(job, window), 2):
+        both = common(one.both, other.both)
+        parts = [
+            np.where(part >= 0, part.astype(np.int64) + job.first[member.block.number], -1)
+            for member in (one, other)
+            for part in [member.labels[within(both, member.both)]]
+        ]
+        inside = (parts[0] >= 0) & (parts[1] >= 0)
+        pairs = np.unique(parts[0][inside] * job.first[-1] + parts[1][inside])
+        found.append(np.stack(np.divmod(pairs, job.first[-1]), axis=-1))
+    return np.concatenate(found) if found else np.zeros((0, 2), np.int64)
+
+
+def _added_up(first: IntArray, second: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Places (2, E), and the sum of what is added at each."""
     both, where = np.unique(np.stack((first, second)), axis=1, return_inverse=True)
     total: FloatArray = np.zeros(both.shape[1])
     np.add.at(total, where.ravel(), value)
-    return Coupling(both[0], both[1], total)
+    return both, total
 
 
 @njit(cache=True)
@@ -173,15 +216,13 @@ def _galerkin(arrays: Any, steps: Any, bounds: Any, local: Any) -> Any:
                     here, there = weight[q, i, j], weight[q, i_there, j_there]
                     if a == b:
                         if a >= 0 and here != there:
-                            at[n], by[n] = local[a], here - there
-                            n += 1
+                            n = _put(at, by, n, local[a], here - there)
                         continue
                     if a >= 0:
-                        at[n], by[n] = local[a], here
-                        n += 1
+                        n = _put(at, by, n, local[a], here)
                     if b >= 0:
-                        at[n], by[n] = local[b], -there
-                        n += 1
+                        n = _put(at, by, n, local[b], -there)
+                n = _differing(at, by, n)
                 for k in range(n):
                     scaled = say * by[k]
                     for m in range(n):
@@ -189,3 +230,28 @@ def _galerkin(arrays: Any, steps: Any, bounds: Any, local: Any) -> Any:
     for k in range(count):
         local[met[k]] = -1
     return met[:count].copy(), matrix
+
+
+@njit(inline="always")
+def _put(at: Any, by: Any, n: int, unknown: int, weight: float) -> int:
+    """Add a weight to that of an unknown; returns how many there are then."""
+    for k in range(n):
+        if at[k] == unknown:
+            by[k] += weight
+            return n
+    at[n], by[n] = unknown, weight
+    return n + 1
+
+
+@njit(inline="always")
+def _differing(at: Any, by: Any, n: int) -> int:
+    """Leave out unknowns that move both pixels alike: a rounding error on the diagonal has a say.
+
+    Those of a small part are its four corners, which are one unknown.
+    """
+    kept = 0
+    for k in range(n):
+        if abs(by[k]) > SAME:
+            at[kept], by[kept] = at[k], by[k]
+            kept += 1
+    return kept

@@ -23,7 +23,7 @@ from rayrelief.problem import Problem
 LEAST = 1e-7  # of the median: nothing is cut off altogether, and a jump keeps the size found for it
 CUT = 1e-3  # of the median: edges with less say are cuts of the surface
 WEAK = 0.02  # of the median: edges with less say do not make two pixels move together
-SMALL = 1000  # a part of fewer pixels than a block has over this moves with the part around it
+SMALL = 25  # pixels: a part of fewer moves with the largest one that it hangs together with
 BENDING = 20  # a part of fewer pixels than a block has over this is moved up and down, not bent
 
 
@@ -115,7 +115,7 @@ def parts(graph: PixelGraph, conductance: SingleArray) -> tuple[Int32Array, int]
     component = graph.component_of_node
     order = np.lexsort((-sizes[found_parts], component))
     largest = found_parts[order[graph.starts[:-1]]]
-    small = sizes < graph.size / SMALL
+    small = sizes < SMALL
     labels = np.where(small[found_parts], largest[component], found_parts)
     _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     rank = np.empty(len(sizes), np.int32)

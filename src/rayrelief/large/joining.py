@@ -7,7 +7,7 @@ By how much is found by a coarse problem (coarse.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Asked = tuple[int, FloatArray]
 """Number of a block, and what is asked of each of its parts and nodes (P, nodes)."""
+
+Moves = Mapping[int, FloatArray]
+"""Of blocks, by their numbers, the moves (P, nodes) of their parts."""
 
 
 def equations_of(job: Job, window: Window) -> EdgeImages:
@@ -83,14 +86,14 @@ def lift(job: Job, member: Member, moves: FloatArray) -> FloatArray:
     return lifted
 
 
-def glued(job: Job, window: Window, sweep: int, moves: FloatArray | None = None) -> FloatArray:
+def glued(job: Job, window: Window, sweep: int, moves: Moves | None = None) -> FloatArray:
     """Surface (h, w) of a window after a sweep, all blocks by their shares; NaN outside."""
     total, weight = np.zeros(shape_of(window)), np.zeros(shape_of(window))
     for member in members(job, window):
         number, both = member.block.number, member.both
         x = np.array(job.store.read(job.surface(sweep), number)[within(both, member.block.whole)])
         if moves is not None:
-            x += lift(job, member, moves[job.first[number] : job.first[number + 1]])
+            x += lift(job, member, moves[number])
         found = np.isfinite(x)
         here = within(both, window)
         total[here] += np.where(found, member.share * x, 0.0)
@@ -108,7 +111,7 @@ def filled(x: FloatArray) -> FloatArray:
     return x
 
 
-def ring_values(job: Job, block: Block, sweep: int, moves: FloatArray) -> FloatArray:
+def ring_values(job: Job, block: Block, sweep: int, moves: Moves) -> FloatArray:
     """Surface of the pixels just outside of a block, 0 where there is none."""
     found = [glued(job, window, sweep, moves).ravel() for window in job.layout.ring(block)]
     values: FloatArray = np.nan_to_num(np.concatenate(found)) if found else np.zeros(0)

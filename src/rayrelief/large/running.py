@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,22 +15,25 @@ import numpy as np
 from rayrelief.batch.base import Engine
 from rayrelief.batch.running import run
 from rayrelief.cameras.base import Camera
+from rayrelief.components import label_medians
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
+from rayrelief.errors import IntegrationWarning, Outcome
 from rayrelief.large.coarse import Coarse
-from rayrelief.large.joining import ring_values
+from rayrelief.large.identity import REFUSED, claim, give_up
+from rayrelief.large.joining import Moves, ring_values
+from rayrelief.large.judging import Decided, Judge, MapRefusedError
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
 from rayrelief.large.state import State
-from rayrelief.large.steps import Decided, Job, Source
+from rayrelief.large.steps import Job, Source
 from rayrelief.large.store import JOINED, RUN, STATE, Store, refusing_damage
 from rayrelief.methods.base import Method
-from rayrelief.preprocess import ERROR_FRACTION
 
 TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
 LOOSE = 10  # times the tolerance is enough for a surface that is looked at again
 MOST_SWEEPS = 40
 JOINING = ", joining"  # ends the name of a stage that is a small part of a sweep
+SAMPLES = 2_000_000  # pixels of the map that count for the median, about: all of a small one
 
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
@@ -48,7 +52,7 @@ class Finished:
     changes
         Change of the values around the blocks in each sweep, over their relief.
     converged
-        Whether what is left to change is below the tolerance.
+        Whether what is left to change is below the tolerance, and all blocks were solved.
     components
         How many parts of the map have a scale (a shift) of their own.
     """
@@ -93,10 +97,15 @@ def integrate_blocks(
     job = Job(
         source, camera, method, layout, Store(folder), kind_of(camera, height, width), threads
     )
-    _check_same(job)
+    claim(job)
     work = _Work(engine, progress, range(len(layout)))
-    first = work.each("integrating blocks", job.decide)
-    _judge(first)
+    try:
+        judge = Judge(method, layout)
+        first = work.each("integrating blocks", job.decide, ended=judge.take)
+        judge.close()
+    except MapRefusedError:
+        give_up(job)
+        raise
     before, decided = [], first
     if len(layout) > 1 and hasattr(method, "continued"):
         before = _look(job, work, first, LOOSE * tolerance)
@@ -106,9 +115,31 @@ def integrate_blocks(
     job, coarse = _coupled(job, work, decided)
     state = _sweeps(job, work, coarse, tolerance)
     constants, components = _constants(job, work, coarse, state)
-    work.each("writing blocks", partial(job.finish, sweep=state.sweep, moves=constants))
-    converged = len(layout) == 1 or state.left <= tolerance
+    task = partial(job.finish, sweep=state.sweep)
+    work.each("writing blocks", task, _with_moves(job, constants))
+    settled = len(layout) == 1 or state.left <= tolerance
+    failed = _failed(first, *([] if decided is first else [decided]))
+    if state.short or failed:
+        _warn(state.short, failed, len(layout))
+    converged = settled and not state.short and not failed
     return Finished(job, first, (*before, *state.changes), converged, components)
+
+
+def _failed(*looks: list[Decided]) -> list[Outcome]:
+    """How runs on blocks ended that have no surface, or one that solvers did not finish."""
+    ends = (Outcome[each.outcome] for look in looks for each in look if each.outcome)
+    return [end for end in ends if end in (Outcome.SOLVER_LIMIT, Outcome.NOT_FINITE)]
+
+
+def _warn(short: int, failed: list[Outcome], blocks: int) -> None:
+    told = sorted(f"{failed.count(end)} runs: {end.cause}; {end.remedy}" for end in {*failed})
+    if short:
+        told.append(f"{short} solves of the last sweep: ended short of their tolerance")
+    warnings.warn(
+        f"of {blocks} blocks {'. '.join(told)}. The surface there and around may be wrong",
+        IntegrationWarning,
+        stacklevel=3,
+    )
 
 
 def _look(job: Job, work: _Work, decided: list[Decided], tolerance: float) -> list[float]:
@@ -117,7 +148,8 @@ def _look(job: Job, work: _Work, decided: list[Decided], tolerance: float) -> li
     if noted is None:
         job, coarse = _coupled(job, work, decided)
         state = _sweeps(job, work, coarse, tolerance)
-        work.each("keeping blocks", partial(job.join, sweep=state.sweep, moves=state.moves))
+        task = partial(job.join, sweep=state.sweep)
+        work.each("keeping blocks", task, _with_moves(job, state.moves))
         noted = {"changes": state.changes}
         job.store.note(JOINED, noted)
         job.store.discard(job.surface(state.sweep), len(job.layout))
@@ -147,13 +179,14 @@ def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
         own = [state.moves[job.first[n] : job.first[n + 1]] for n in numbers]
         given = [*zip(numbers, rings, own, strict=True)]
         stage = f"sweep {sweep}{_far(state.left, tolerance)}"
-        work.each(stage, partial(job.solve, sweep=sweep), given)
+        solved = work.each(stage, partial(job.solve, sweep=sweep), given)
         found = _joined(job, work, coarse, sweep)
         relief = float(np.std(found.ring)) or 1.0
         change = float(np.sqrt(np.mean((found.ring - state.ring) ** 2))) / relief
         ring = state.anderson.next(state.ring, found.ring)
         before = state.sweep
-        state = State(sweep, ring, found.moves, [*state.changes, change], state.anderson)
+        short = solved.count(False)
+        state = State(sweep, ring, found.moves, [*state.changes, change], state.anderson, short)
         state.save(path)
         job.store.discard(job.surface(before), len(numbers))
     return state
@@ -169,22 +202,41 @@ def _joined(job: Job, work: _Work, coarse: Coarse, sweep: int) -> State:
     asked = work.each(f"sweep {sweep}{JOINING}", partial(job.balance, sweep=sweep))
     moves = coarse.moves(asked, job.first)
     blocks = map(job.layout.block, range(len(job.layout)))
-    rings = [ring_values(job, block, sweep, moves) for block in blocks]
+    own = _by_block(job, moves)
+    rings = [ring_values(job, block, sweep, own) for block in blocks]
     return State(sweep, np.concatenate(rings), moves)
+
+
+def _with_moves(job: Job, moves: FloatArray) -> list[tuple[int, Moves]]:
+    """Each block, and the moves of what is joined in its core: those of all do not travel."""
+    own = _by_block(job, moves)
+    around = (job.layout.around(job.layout.block(number).core) for number in own)
+    return [
+        (number, {block.number: own[block.number] for block in blocks})
+        for number, blocks in zip(own, around, strict=True)
+    ]
+
+
+def _by_block(job: Job, moves: FloatArray) -> Moves:
+    """Moves of the parts of each block."""
+    return {n: moves[job.first[n] : job.first[n + 1]] for n in range(len(job.layout))}
 
 
 def _constants(job: Job, work: _Work, coarse: Coarse, state: State) -> tuple[FloatArray, int]:
     """Moves with which the median of each component is 0, and how many components there are."""
-    task = partial(job.sample, sweep=state.sweep, moves=state.moves)
-    samples = work.each("finding the median", task)
-    parts = np.concatenate([part for part, _ in samples])
-    values = np.concatenate([value for _, value in samples])
+    every = max(1, math.ceil(math.sqrt(math.prod(job.layout.shape) / SAMPLES)))
+    task = partial(job.sample, sweep=state.sweep, every=every)
+    samples = work.each("finding the median", task, _with_moves(job, state.moves))
+    parts, values, regular = (np.concatenate(each) for each in zip(*samples, strict=True))
     component = coarse.component[parts]
-    moves = state.moves.copy()
-    found = np.unique(component)
-    for each in found:
-        moves[coarse.component == each] -= np.median(values[component == each])
-    return moves, len(found)
+    # Of what no regular sample hits any pixel has to do.
+    count = int(coarse.component.max(initial=-1)) + 1
+    hit = np.bincount(component[regular], minlength=count) > 0
+    kept = regular | ~hit[component]
+    found, number = np.unique(component[kept], return_inverse=True)
+    shifts = np.zeros(count)
+    shifts[found] = label_medians(values[kept], number.astype(np.int32))
+    return state.moves - shifts[coarse.component][:, None], len(found)
 
 
 @dataclass(frozen=True)
@@ -200,6 +252,7 @@ class _Work:
         stage: str,
         task: Callable[[Any], Result],
         items: Sequence[Any] | None = None,
+        ended: Callable[[int, Result], None] = lambda *_: None,
     ) -> list[Result]:
         items = self.numbers if items is None else items
         results: dict[int, Result] = {}
@@ -209,46 +262,14 @@ class _Work:
                 raise end
             results[index] = end
             self.progress(stage, len(results), len(items))
+            ended(index, end)
         return [results[index] for index in range(len(items))]
-
-
-def _judge(decided: list[Decided]) -> None:
-    """Raise InputError if the map has no normal, or if most of them face away."""
-    pixels = sum(each.pixels for each in decided)
-    if not pixels:
-        raise InputError(
-            "no pixel of the map has a normal inside the mask",
-            expected="at least one",
-            remedy="Check the map and its mask",
-        )
-    away = sum(each.facing_away for each in decided)
-    if away > ERROR_FRACTION * pixels:
-        raise InputError(
-            f"{100 * away / pixels:.0f} % of the normals face away from the camera",
-            expected="less than 1 %",
-            remedy="Check the convention (--convention)",
-        )
 
 
 def kept_layout(folder: Path) -> Layout | None:
     """Blocks of the run that a folder holds parts of, if any."""
     noted = Store(folder).noted(RUN)
-    if noted is None:
+    if noted is None or noted.get(REFUSED):
         return None
     with refusing_damage(folder / f"{RUN}.json"):
         return Layout.from_lists(noted)
-
-
-def _check_same(job: Job) -> None:
-    """Note what the folder is for; InputError if it holds parts of another run."""
-    job.store.folder.mkdir(parents=True, exist_ok=True)
-    told = (job.source, job.camera.summary(), job.method, job.layout, job.kind)
-    own = {"run": hashlib.sha256(repr(told).encode()).hexdigest(), **job.layout.as_lists()}
-    noted = job.store.noted(RUN)
-    if noted is not None and noted != own:
-        raise InputError(
-            f"{job.store.folder} holds parts of a run with another map or other settings",
-            expected="the same map, camera, method and memory",
-            remedy="Give the same ones to go on, or remove the folder to begin again",
-        )
-    job.store.note(RUN, own)

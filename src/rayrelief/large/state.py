@@ -11,10 +11,11 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.io.atomic import atomic_write
 from rayrelief.io.sources import open_file
-from rayrelief.large.acceleration import Anderson
+from rayrelief.large.acceleration import MEMORY, Anderson
 from rayrelief.large.store import refusing_damage
 
 FASTEST, SLOWEST = 0.2, 0.9  # factors by which changes fall that are believed
+KEPT = ("last", "steps", "images")  # of the acceleration
 
 
 @dataclass
@@ -26,6 +27,7 @@ class State:
     moves: FloatArray
     changes: list[float] = field(default_factory=list)
     anderson: Anderson = field(default_factory=Anderson)
+    short: int = 0  # blocks of the last sweep whose solver ended short of its tolerance
 
     @property
     def left(self) -> float:
@@ -45,8 +47,12 @@ class State:
                 ring=self.ring,
                 moves=self.moves,
                 changes=np.array(self.changes),
-                given=np.array(self.anderson.given),
-                came=np.array(self.anderson.came),
+                short=self.short,
+                **{
+                    f"{name}{number}": array
+                    for name in KEPT
+                    for number, array in enumerate(getattr(self.anderson, name))
+                },
             )
 
     @classmethod
@@ -57,11 +63,18 @@ class State:
             open_file(path) as file,
             np.load(file, allow_pickle=False) as kept,
         ):
-            anderson = Anderson(list(kept["given"]), list(kept["came"]))
+            lists = {
+                name: [
+                    kept[f"{name}{number}"] for number in range(MEMORY) if f"{name}{number}" in kept
+                ]
+                for name in KEPT
+            }
+            anderson = Anderson(**lists)
             return cls(
                 int(kept["sweep"]),
                 kept["ring"],
                 kept["moves"],
                 kept["changes"].tolist(),
                 anderson,
+                int(kept["short"]),
             )

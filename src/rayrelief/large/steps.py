@@ -14,16 +14,19 @@ from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.graph import STEPS, Connectivity
 from rayrelief.large.coarse import Coupling, couple_core
 from rayrelief.large.equations import EdgeImages, parts, settled
-from rayrelief.large.joining import Asked, filled, glued, residual_of_core
+from rayrelief.large.joining import Asked, Moves, filled, glued, residual_of_core
+from rayrelief.large.judging import Decided, usable
 from rayrelief.large.layout import Block, Layout, Window, shape_of, within
-from rayrelief.large.store import JOINED, Store, refusing_damage
+from rayrelief.large.store import JOINED, SHORT, Store, refusing_damage
 from rayrelief.large.sweeping import solve_block
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, Problem, assemble
 
 HELD = 1e3  # weight of a value that is held, over that of the surest equation
-SAMPLE = 8  # every so many pixels along a side count for the median
+
+Sample = tuple[npt.NDArray[np.int32], FloatArray, BoolArray]
+"""Parts and values of pixels (n,), and whether they are of the regular grid."""
 
 
 class Source(Protocol):
@@ -35,27 +38,6 @@ class Source(Protocol):
 
     def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
         """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
-
-
-@dataclass(frozen=True)
-class Decided:
-    """What the run of a method on one block found, in numbers.
-
-    Attributes
-    ----------
-    pixels, facing_away
-        Pixels with a depth in the core, and normals of the block that face away.
-    parts, bending
-        Parts of the block, and how many of the first ones may bend.
-    outcome
-        Name of how the run ended; empty where the block has no pixel.
-    """
-
-    pixels: int = 0
-    facing_away: int = 0
-    parts: int = 0
-    bending: int = 0
-    outcome: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,8 +88,18 @@ class Job:
                 return Decided(**noted)
         block = self.layout.block(number)
         normals, mask = self.source.read(block.whole)
-        mask = mask & np.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
-        decided = self._run(block, normals, mask) if mask.any() else self._nothing(block)
+        # A block may show nothing but the rim of a body: the whole map is judged, not its parts.
+        options = self._preprocessing()
+        rays = self.camera_of(block.whole).unit_rays(*mask.shape)
+        mask, away, is_left = usable(normals, mask, rays, options)
+        del rays
+        core = within(block.core, block.whole)
+        decided = self._run(block, normals, mask, options) if is_left else self._nothing(block)
+        decided = replace(
+            decided,
+            normals=int(np.count_nonzero(mask[core])),
+            facing_away=int(np.count_nonzero(away[core])),
+        )
         self.store.note(name, vars(decided))
         return decided
 
@@ -119,46 +111,59 @@ class Job:
         """What the equations of a core ask of the nodes of blocks after a sweep."""
         return residual_of_core(self, self.layout.block(number), sweep)
 
-    def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> int:
-        """Solve a block with the values of its ring held: its number, those, and its moves."""
+    def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> bool:
+        """Solve a block with the values of its ring held: its number, those, and its moves.
+
+        Returns whether the solver converged.
+        """
         number, ring, moves = given
+        short = f"{SHORT}.{self.look}.{sweep}.{number}"
         if not self.store.has(self.surface(sweep), number):
-            x = solve_block(self, self.layout.block(number), sweep - 1, ring, moves)
+            x, converged = solve_block(self, self.layout.block(number), sweep - 1, ring, moves)
+            if not converged:
+                self.store.note(short, {})
             self.store.write(self.surface(sweep), number, x)
-        return number
+        return self.store.noted(short) is None
 
-    def join(self, number: int, sweep: int, moves: FloatArray) -> None:
+    def join(self, given: tuple[int, Moves], sweep: int) -> None:
         """Keep the joined surface of a core, to begin at again."""
-        x = glued(self, self.layout.block(number).core, sweep, moves)
-        self.store.write(JOINED, number, x)
+        number, moves = given
+        self.store.write(JOINED, number, glued(self, self.layout.block(number).core, sweep, moves))
 
-    def sample(
-        self, number: int, sweep: int, moves: FloatArray
-    ) -> tuple[npt.NDArray[np.int32], FloatArray]:
-        """Parts and values of some pixels of a core."""
+    def sample(self, given: tuple[int, Moves], sweep: int, every: int) -> Sample:
+        """Parts and values of some pixels of a core: every so many a side, and one of each part."""
+        number, moves = given
         block = self.layout.block(number)
-        x = glued(self, block.core, sweep, moves)[::SAMPLE, ::SAMPLE]
+        x = glued(self, block.core, sweep, moves)
         labels = self.store.read("parts", number)[within(block.core, block.whole)]
-        found = labels[::SAMPLE, ::SAMPLE]
-        inside = np.isfinite(x) & (found >= 0)
-        return found[inside] + np.int32(self.first[number]), x[inside]
+        inside = np.isfinite(x) & (labels >= 0)
+        first = np.flatnonzero(inside)[np.unique(labels[inside], return_index=True)[1]]
+        regular = np.zeros_like(inside)
+        regular[::every, ::every] = inside[::every, ::every]
+        regular = regular.ravel()
+        pixels = np.concatenate((np.flatnonzero(regular), first[~regular[first]]))
+        parts = labels.ravel()[pixels] + np.int32(self.first[number])
+        return parts, x.ravel()[pixels], regular[pixels]
 
-    def finish(self, number: int, sweep: int, moves: FloatArray) -> float:
-        """Keep the depth of a core; returns its largest absolute value."""
+    def finish(self, given: tuple[int, Moves], sweep: int) -> None:
+        """Keep the depth of a core."""
+        number, moves = given
         x = glued(self, self.layout.block(number).core, sweep, moves)
         depth = np.exp(x, out=x) if self.camera.central else x
         self.store.write("depth", number, depth.astype(np.float32))
-        finite = depth[np.isfinite(depth)]
-        return float(np.abs(finite).max()) if finite.size else 0.0
 
-    def _run(self, block: Block, normals: npt.NDArray[Any], mask: BoolArray) -> Decided:
-        # A block may show nothing but the rim of a body: the whole map is judged, not its parts.
-        options = getattr(self.method, "preprocessing", Preprocessing())
+    def _preprocessing(self) -> Preprocessing:
+        options: Preprocessing = getattr(self.method, "preprocessing", Preprocessing())
+        return replace(options, facing_away=options.facing_away or "average")
+
+    def _run(
+        self, block: Block, normals: npt.NDArray[Any], mask: BoolArray, options: Preprocessing
+    ) -> Decided:
         method: Any = self.method
         if self.look:
             method = method.continued
-        if options.facing_away is None and hasattr(method, "preprocessing"):
-            method = replace(method, preprocessing=replace(options, facing_away="average"))
+        if hasattr(method, "preprocessing"):
+            method = replace(method, preprocessing=options)
         camera = self.camera_of(block.whole)
         problem = assemble(normals, camera, mask=mask, method=method)
         if self.look:
@@ -172,11 +177,10 @@ class Job:
         inside = problem.graph.scatter(np.ones(problem.graph.size, np.bool_), fill=False)
         self._keep(block, x, labels, equations, inside)
         return Decided(
-            int(np.count_nonzero(inside[within(block.core, block.whole)])),
-            problem.preprocessing.facing_away,
-            int(labels.max()) + 1,
-            bending,
-            solution.outcome.name,
+            pixels=int(np.count_nonzero(inside[within(block.core, block.whole)])),
+            parts=int(labels.max()) + 1,
+            bending=bending,
+            outcome=solution.outcome.name,
         )
 
     def _begun(self, problem: Problem, block: Block) -> Problem:

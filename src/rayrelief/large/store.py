@@ -20,8 +20,9 @@ from rayrelief.large.layout import Layout, Window, common, shape_of, size_of, wi
 
 Array = npt.NDArray[Any]
 RUN, STATE, JOINED, RESULT = "run", "state", "joined", "result"
+SHORT = "short"  # of a block whose solver ended short of its tolerance
 OURS = re.compile(
-    rf"({RUN}|{JOINED}|decided\.\d+\.\d+)\.json|{STATE}\.\d+\.npz|{RESULT}\.\w+"
+    rf"({RUN}|{JOINED}|decided\.\d+\.\d+|{SHORT}(\.\d+){{3}})\.json|{STATE}\.\d+\.npz|{RESULT}\.\w+"
     rf"|(depth|equations|inside|{JOINED}|parts|surface\.\d+\.\d+)\.\d+\.npy|{TEMPORARY.pattern}"
 )
 LARGEST = 50_000_000  # bytes of plain values
@@ -58,6 +59,12 @@ class Store:
         """Remove an array of all blocks."""
         for number in range(count):
             self.path(name, number).unlink(missing_ok=True)
+
+    def clear(self, but: str | None = None) -> None:
+        """Remove all files of ours, but for plain values of one name."""
+        for path in self.folder.iterdir():
+            if OURS.fullmatch(path.name) and path.is_file() and path.name != f"{but}.json":
+                path.unlink(missing_ok=True)
 
     def window(self, layout: Layout, name: str, window: Window) -> Array:
         """Part (..., h, w) of a map whose cores are kept one by one."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from rayrelief.backends.threads import kernel_threads
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
-from rayrelief.graph import STEPS, PixelGraph, pixel_graph
+from rayrelief.graph import STEPS, Int32Array, PixelGraph, pixel_graph
 from rayrelief.large.equations import EdgeImages
 from rayrelief.large.joining import Member, equations_of, filled, lift
 from rayrelief.large.layout import Block, shape_of, within
@@ -25,8 +25,10 @@ SOLVER = Multigrid(rtol=1e-4)
 
 def solve_block(
     job: Job, block: Block, sweep: int, ring: FloatArray, moves: FloatArray
-) -> FloatArray:
-    """Surface (h, w) of a block, from its surface after a sweep with the moves of its nodes.
+) -> tuple[FloatArray, bool]:
+    """Surface (h, w) of a block, from its surface after a sweep; whether the solver converged.
+
+    The sweep's surface is taken with the moves of its nodes.
 
     What is solved for is the correction. Equations that lead to the ring become anchors: their say
     goes to the diagonal, and what they ask for is in the residual.
@@ -37,7 +39,7 @@ def solve_block(
     free = np.zeros_like(inside)
     free[whole] = inside[whole]
     if not free.any():
-        return np.full(shape_of(block.whole), np.nan)
+        return np.full(shape_of(block.whole), np.nan), True
     x = np.zeros(shape_of(outer))
     x[whole] = start = _start(job, block, sweep, moves)
     passed = 0
@@ -54,16 +56,22 @@ def solve_block(
     diagonal = graph.gather(anchors[whole])
     del anchors
     operator = Operator(graph, conductance, diagonal if diagonal.any() else None)
-    with kernel_threads(job.threads, graph.size):
-        rhs = np.array(graph.gather(left))
-        moved = SOLVER.prepare(operator).solve(rhs, np.zeros_like(rhs)).x
-    # What nothing holds stays where it was.
+    # What nothing holds stays where it was, and what is asked of it adds up to 0 but for rounding.
     component, kept = graph.component_of_node, ~operator.anchored
-    if kept.any():
-        mean = np.bincount(component, moved) / np.diff(graph.starts)
-        moved = moved - np.where(kept, mean, 0.0)[component]
-    surface: FloatArray = start + graph.scatter(moved)
-    return surface
+    rhs = _without_means(np.array(graph.gather(left)), component, kept)
+    with kernel_threads(job.threads, graph.size):
+        solution = SOLVER.prepare(operator).solve(rhs, np.zeros_like(rhs))
+    moved = _without_means(solution.x, component, kept)
+    return start + graph.scatter(moved), solution.converged
+
+
+def _without_means(values: FloatArray, component: Int32Array, which: BoolArray) -> FloatArray:
+    """Values (N,) less their means over some of the components."""
+    if not which.any():
+        return values
+    mean = np.bincount(component, values) / np.bincount(component)
+    less: FloatArray = values - np.where(which, mean, 0.0)[component]
+    return less
 
 
 def _start(job: Job, block: Block, sweep: int, moves: FloatArray) -> FloatArray:
