@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--overlap", type=int, default=None)
     parser.add_argument("--block", type=int, default=2500)
     parser.add_argument("--count", type=int, default=2000, help="maps")
-    parser.add_argument("--sweeps", type=int, default=8)
+    parser.add_argument("--sweeps", type=int, default=12)
     options = parser.parse_args()
     PARTS[options.part](options)
 
