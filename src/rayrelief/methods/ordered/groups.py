@@ -25,6 +25,7 @@ from rayrelief.methods.ordered.evidence import (
     jump_cost,
     least_jump_costs,
 )
+from rayrelief.methods.ordered.minimum_cut import source_side
 from rayrelief.methods.ordered.parts import BENT, CANDIDATES, LARGEST, NEAR, SURE
 
 # Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
@@ -259,7 +260,7 @@ def _cheapest(pairs: Any, of_parts: Any, region: Any, around: Any, alone: Any) -
             rises[j] += there
     for i in range(n):
         capacity[source, i], capacity[i, sink] = max(-rises[i], 0.0), max(rises[i], 0.0)
-    moves = _source_side(capacity, source, sink)[:n]
+    moves = source_side(capacity, source, sink)[:n]
     change = 0.0
     for i in range(n):
         if moves[i]:
@@ -268,36 +269,3 @@ def _cheapest(pairs: Any, of_parts: Any, region: Any, around: Any, alone: Any) -
                 if not moves[j]:
                     change += lost[i, j]
     return region[moves] if change < -SURE else region[:0]
-
-
-@njit(cache=True, error_model="numpy")
-def _source_side(capacity: Any, source: int, sink: int) -> Any:
-    """Nodes on the side of the source of a minimum cut, by flow along shortest paths.
-
-    What is left of the capacities is written into them.
-    """
-    n = len(capacity)
-    while True:
-        came_from = np.full(n, -1)
-        came_from[source] = source
-        queue, head, tail = np.empty(n, dtype=np.int64), 0, 1
-        queue[0] = source
-        while head < tail and came_from[sink] < 0:
-            a = queue[head]
-            head += 1
-            for b in range(n):
-                if came_from[b] < 0 and capacity[a, b] > 1e-9:
-                    came_from[b] = a
-                    queue[tail] = b
-                    tail += 1
-        if came_from[sink] < 0:
-            return came_from >= 0
-        flow, b = np.inf, sink
-        while b != source:
-            flow = min(flow, capacity[came_from[b], b])
-            b = came_from[b]
-        b = sink
-        while b != source:
-            capacity[came_from[b], b] -= flow
-            capacity[b, came_from[b]] += flow
-            b = came_from[b]
