@@ -21,8 +21,8 @@ OPENING = ("open", "read_text", "read_bytes")
 WRITING = ("imwrite", "VideoWriter", "save", "write")
 # Modules that open nothing but by the names above.
 HARMLESS = (
-    *("rayrelief", "functools", "itertools", "json", "os", "pathlib", "re", "shlex", "shutil"),
-    *("typer", "warnings", "webbrowser"),
+    *("rayrelief", "dataclasses", "functools", "itertools", "json", "os", "pathlib", "re"),
+    *("shlex", "shutil", "typer", "warnings", "webbrowser"),
 )
 PACKAGES = ("library", "tifffile_package", "zarr_package")  # return a module
 CONVERTING = ("Path", "as_path", "fspath", "str")
