@@ -23,9 +23,14 @@ UNDER_WAY: list[int] = []
 @pytest.fixture
 def cluster():
     """Two workers with two threads each, in this process."""
-    distributed = pytest.importorskip("distributed")
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
     options = {"n_workers": 2, "threads_per_worker": 2, "memory_limit": "1GB", "processes": False}
-    with distributed.LocalCluster(**options, dashboard_address=":0") as cluster:
+    # This process alone may have more than that, and a worker with too much waits for ever.
+    watched = ("target", "spill", "pause")
+    with (
+        dask.config.set({f"distributed.worker.memory.{each}": False for each in watched}),
+        distributed.LocalCluster(**options, dashboard_address=":0") as cluster,
+    ):
         yield cluster
 
 

@@ -135,7 +135,7 @@ class MovesParts(Computation, Protocol):
         ...
 
     def borders(self) -> Borders:
-        """Edges between the parts that were moved last."""
+        """Edges of the movable ones of the parts that were moved last."""
         ...
 
     def shift_parts(self, parts: Int32Array, shifts: FloatArray) -> Vector:

@@ -49,8 +49,10 @@ def _crossing(work: Workspace, pair: int) -> tuple[Array, ...]:
     offset, focal = work.arrays[f"offset{2 * pair}"], work.arrays[f"gamma{2 * pair}"]
     step = STEPS[8][2 * pair]
     beyond = arrays.roll(part.reshape(shape), (-step[1], -step[0]), axis=(0, 1)).ravel()
+    rank = work.arrays["part_size"]  # plus one; 0 and 1 stay
     a = arrays.flatnonzero((part != beyond) & (focal != 0))
+    a = a[(rank[part[a]] > 1) | (rank[beyond[a]] > 1)]
     row, column = a // work.width + step[1], a % work.width + step[0]
     b = row % work.height * work.width + column % work.width
     intervals = (work.arrays[f"{name}{pair}"][a] for name in ("half_width", "sigma", "lead"))
-    return part[a], part[b], (x[a] - x[b] - offset[a]) * focal[a], focal[a], *intervals
+    return part[a], beyond[a], (x[a] - x[b] - offset[a]) * focal[a], focal[a], *intervals

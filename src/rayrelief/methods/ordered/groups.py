@@ -30,7 +30,7 @@ from rayrelief.methods.ordered.parts import BENT, CANDIDATES, LARGEST, NEAR, SUR
 
 # Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
 # much stands would be asked anew for each of these.
-TOGETHER, EDGES = 64, 20_000
+TOGETHER, EDGES = 64, 10_000
 FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
 SWEEPS = 2
 
@@ -41,13 +41,14 @@ def borders_between(
     parts: Int32Array,
     movable: npt.NDArray[np.int64],
 ) -> Borders:
-    """Edges between the parts (N,) of a surface (N,), some of which are movable."""
+    """Edges of the movable ones of the parts (N,) of a surface (N,)."""
     numbers = np.arange(parts.max() + 1, dtype=np.int32)
     stays = np.ones(len(numbers), dtype=np.bool_)
     stays[movable] = False
     of_direction = []
     for d, towards in enumerate(equations.graph.neighbours[::2]):
         a = np.flatnonzero(parts != parts[towards])
+        a = a[~(stays[parts[a]] & stays[parts[towards[a]]])]
         b, focal = towards[a], equations.gamma[d, a]
         residual = (x[a] - x[b] - equations.offset[d, a]) * focal
         intervals = (equations.half_width[d, a], equations.sigma[d, a], equations.lead[d, a])
@@ -113,10 +114,7 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
         closing, apart, saved = np.empty((3, count))
         for p in range(count):
             apart[p] = shifts[first[p]] - shifts[second[p]]
-            if stays[first[p]] and stays[second[p]]:
-                closing[p], saved[p] = 0.0, 0.0
-            else:
-                closing[p], saved[p] = _closing(edges, pairs, p, apart[p], costs)
+            closing[p], saved[p] = _closing(edges, pairs, p, apart[p], costs)
         for p in np.argsort(-saved, kind="mergesort"):
             if saved[p] <= SURE:
                 break
@@ -125,13 +123,19 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
                 place, gain = _closing(edges, pairs, p, now, costs)
                 if gain <= SURE:
                     continue
-            for part, shift in ((first[p], place), (second[p], -place)):
-                if stays[part] or of_parts[2][part] > EDGES:
+            # The part with the shorter border is the one that more likely moves, and sooner asked.
+            lengths = of_parts[2]
+            swapped = lengths[second[p]] < lengths[first[p]]
+            for turn in range(2):
+                is_first = (turn == 0) != swapped
+                part, shift = (first[p], place) if is_first else (second[p], -place)
+                if stays[part] or lengths[part] > EDGES:
                     continue
                 region = _gather(
                     edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
                 )
-                follows = _cheapest(pairs, of_parts, region, around, alone)
+                follows = _cheapest(pairs, of_parts, region, around[0], alone)
+                around[0][region] = -1
                 if len(follows):
                     shifts[follows] += shift
                     moves += 1
@@ -207,18 +211,20 @@ def _gather(
         members += 1
         edges_left -= length[chosen]
         news = own[begins[chosen] : begins[chosen + 1]]
-        beside = np.empty(len(news), dtype=np.int64)
-        for k in range(len(news)):
-            p = news[k]
+        beside, fresh = np.empty(len(news), dtype=np.int64), 0
+        for p in news:
             a, b = first[p], second[p]
             apart = shifts[a] - shifts[b]
             side = 0 if a == chosen else 1
             moved = apart + shift if side == 0 else apart - shift
             lost = _cost(edges, pairs, p, moved, costs) - _cost(edges, pairs, p, apart, costs)
             alone[p, side] = lost
-            beside[k] = b if side == 0 else a
-            pull[beside[k]] += lost
-        touched = np.concatenate((touched, beside))
+            other = b if side == 0 else a
+            if pull[other] == 0.0:
+                beside[fresh] = other
+                fresh += 1
+            pull[other] += lost
+        touched = np.concatenate((touched, beside[:fresh]))
         chosen, most = -1, FOLLOWS
         if members < TOGETHER:
             for other in touched:
@@ -230,11 +236,10 @@ def _gather(
 
 
 @njit(cache=True, error_model="numpy")
-def _cheapest(pairs: Any, of_parts: Any, region: Any, around: Any, alone: Any) -> Any:
+def _cheapest(pairs: Any, of_parts: Any, region: Any, place: Any, alone: Any) -> Any:
     """Parts of a region whose shift saves most while all others stay; none if that is not sure."""
     first, second = pairs[0], pairs[1]
     begins, own = of_parts[:2]
-    place = around[0]
     n = len(region)
     lost, left = np.zeros((n, n)), np.zeros(n)  # if the row moves and the column stays, or all else
     for i in range(n):
@@ -246,13 +251,13 @@ def _cheapest(pairs: Any, of_parts: Any, region: Any, around: Any, alone: Any) -
                 left[i] += alone[p, side]
             else:
                 lost[i, j] += alone[p, side]
-    place[region] = -1
     capacity = np.zeros((n + 2, n + 2))  # the source moves, the sink stays
     source, sink, rises = n, n + 1, left.copy()
     for i in range(n):
         for j in range(i):
             here, there = lost[i, j], lost[j, i]
-            # Where both ways together save, the lesser one is given up: a cut is exact no more.
+            # Where both ways together save, the lesser saving counts as a loss instead: an upper
+            # bound of what it costs.
             if here + there < 0.0:
                 here, there = (here, -here) if here < there else (-there, there)
             capacity[i, j] = here + there

@@ -190,7 +190,7 @@ class _Run:
                 if self.outcome is not None:
                     return
                 surface = self.computation, self.equations, self.x
-                # Groups are made up of the smallest parts.
+                # At the strictest level parts are smallest: groups can be cut in most places.
                 together = level == LEVELS[0]
                 self.x, here = moved(*surface, level, self.held, together=together)
                 if here:
