@@ -30,7 +30,7 @@ from rayrelief.methods.ordered.parts import BENT, CANDIDATES, LARGEST, NEAR, SUR
 
 # Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
 # much stands would be asked anew for each of these.
-TOGETHER, EDGES = 64, 10_000
+TOGETHER, EDGES = 64, 20_000
 FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
 SWEEPS = 2
 
@@ -123,23 +123,20 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
                 place, gain = _closing(edges, pairs, p, now, costs)
                 if gain <= SURE:
                     continue
-            # The part with the shorter border is the one that more likely moves, and sooner asked.
-            lengths = of_parts[2]
-            swapped = lengths[second[p]] < lengths[first[p]]
-            for turn in range(2):
-                is_first = (turn == 0) != swapped
-                part, shift = (first[p], place) if is_first else (second[p], -place)
-                if stays[part] or lengths[part] > EDGES:
+            best, best_shift, follows = -SURE, 0.0, first[:0]
+            for part, shift in ((first[p], place), (second[p], -place)):
+                if stays[part] or of_parts[2][part] > EDGES:
                     continue
                 region = _gather(
                     edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
                 )
-                follows = _cheapest(pairs, of_parts, region, around[0], alone)
+                moving, change = _cheapest(pairs, of_parts, region, around[0], alone)
                 around[0][region] = -1
-                if len(follows):
-                    shifts[follows] += shift
-                    moves += 1
-                    break
+                if change < best:
+                    best, best_shift, follows = change, shift, moving
+            if len(follows):
+                shifts[follows] += best_shift
+                moves += 1
         if moves == before:
             break
     return moves
@@ -237,7 +234,7 @@ def _gather(
 
 @njit(cache=True, error_model="numpy")
 def _cheapest(pairs: Any, of_parts: Any, region: Any, place: Any, alone: Any) -> Any:
-    """Parts of a region whose shift saves most while all others stay; none if that is not sure."""
+    """Parts of a region whose shift saves most while all others stay, and what it changes."""
     first, second = pairs[0], pairs[1]
     begins, own = of_parts[:2]
     n = len(region)
@@ -273,4 +270,4 @@ def _cheapest(pairs: Any, of_parts: Any, region: Any, place: Any, alone: Any) ->
             for j in range(n):
                 if not moves[j]:
                     change += lost[i, j]
-    return region[moves] if change < -SURE else region[:0]
+    return region[moves], change
