@@ -68,7 +68,7 @@ def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
     order = np.argsort(first * parts + second, kind="stable")
     first, second = first[order], second[order]
     begins = np.flatnonzero(np.diff(first * parts + second, prepend=-1))
-    sign = np.where(turned, -1.0, 1.0)[order]
+    sign = np.where(turned, np.float32(-1.0), np.float32(1.0))[order]
     half_width, lead = borders.half_width[order], borders.lead[order] * sign
     edges = (
         borders.residual[order] * sign,
@@ -95,7 +95,7 @@ def _pairs_of_parts(pairs: Any, parts: int) -> tuple[Any, Any]:
 
 @njit(cache=True, error_model="numpy")
 def _least_costs(half_width: Any, lead: Any, costs: Costs) -> Any:
-    least = np.empty((len(lead), 2))
+    least = np.empty((len(lead), 2), dtype=np.float32)
     for k in range(len(lead)):
         least[k] = least_jump_costs(half_width[k], lead[k], costs)
     return least
