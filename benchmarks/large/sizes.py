@@ -65,9 +65,10 @@ def size(options: argparse.Namespace) -> None:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = json.loads((folder / "out.json").read_text())
     pixels, cpu = side**2, used.ru_utime + used.ru_stime
+    peak = 1024 * used.ru_maxrss / 1e9
     print(
         f"{options.scene} {pixels / 1e6:.0f} MP, {options.method}, {report['blocks']} blocks, "
-        f"{len(report['changes'])} sweeps: peak {used.ru_maxrss / 1e6:.2f} GB of {options.memory}, "
+        f"{len(report['changes'])} sweeps: peak {peak:.2f} GB of {options.memory}, "
         f"{seconds:.0f} s, {cpu:.0f} s of processor, {1e6 * cpu / pixels:.1f} us per pixel",
         flush=True,
     )
