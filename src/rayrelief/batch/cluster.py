@@ -160,7 +160,8 @@ def _lost(address: str) -> EngineLostError:
 
 def _killed(workers: int) -> WorkersLostError:
     return WorkersLostError(
-        f"{workers} workers that computed this map were lost, most likely for want of memory",
+        f"each worker that computed this map was lost, {workers} in all; most likely for want of "
+        "memory",
         expected="workers that last",
         remedy="Start workers with more memory, or crop the map; the same command goes on",
     )

@@ -18,8 +18,9 @@ def run(
 ) -> Generator[tuple[int, Result | BaseException], None, None]:
     """Run a task on all items; yield the number and the end of each, in the order of their ends.
 
-    When a process is lost, each of the tasks that were under way is done again, in a process of its
-    own: the one that loses that too is given up. EngineLostError where none can be done any more.
+    When a process is lost, each of the tasks that it may have been computing is done again, alone:
+    the one that loses its process then too is given up. EngineLostError where none can be done any
+    more.
     """
     waiting = deque(range(len(items)))
     while waiting:
@@ -28,8 +29,7 @@ def run(
         for number in lost:
             with engine.executor() as executor:
                 again = yield from _until_lost(executor, 1, task, items, deque([number]))
-            if again:
-                yield number, _given_up()
+            yield from again.items()
 
 
 def _until_lost(
@@ -38,9 +38,10 @@ def _until_lost(
     task: Callable[[Item], Result],
     items: Sequence[Item],
     waiting: deque[int],
-) -> Generator[tuple[int, Result | BaseException], None, list[int]]:
-    """Run the tasks that wait; return those that were under way when a process was lost."""
+) -> Generator[tuple[int, Result | BaseException], None, dict[int, WorkersLostError]]:
+    """Run the tasks that wait until the executor breaks; return those that a lost process had."""
     under_way: dict[Future[Result], int] = {}
+    lost: dict[int, WorkersLostError] = {}
     is_broken = False
     while (waiting and not is_broken) or under_way:
         while waiting and not is_broken and len(under_way) < at_a_time:
@@ -54,11 +55,15 @@ def _until_lost(
         for future in done:
             error = future.exception()
             if isinstance(error, BrokenExecutor):
-                return list(under_way.values())
+                return lost | {number: _given_up() for number in under_way.values()}
             if isinstance(error, EngineLostError):
                 raise error
-            yield under_way.pop(future), future.result() if error is None else error
-    return []
+            number = under_way.pop(future)
+            if isinstance(error, WorkersLostError):
+                lost[number] = error
+            else:
+                yield number, future.result() if error is None else error
+    return lost
 
 
 def _given_up() -> WorkersLostError:
