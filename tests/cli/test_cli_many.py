@@ -315,6 +315,14 @@ def test_a_sequence_is_computed_by_one_process(run, maps, out):
     assert "--sequence goes with neither" in ended.err
 
 
+@pytest.mark.parametrize("place", ["results", "out.zarr"])
+def test_workers_are_of_this_machine_or_of_a_cluster(run, maps, place, tmp_path):
+    words = "--scheduler", "tcp://127.0.0.1:1", "--workers", 2
+    ended = run("integrate", maps, "-o", tmp_path / place, *words)
+    assert ended.code == 2
+    assert "leave out --workers" in ended.err
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_inherits_neither_the_turn_nor_the_silence_of_another_thread():
     code = """

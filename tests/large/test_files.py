@@ -151,6 +151,7 @@ def test_what_to_install(missing, out, monkeypatch, command, tmp_path):
         (["-o", "out.zarr", "--cut", "1"], "--cut goes with maps that are"),
         (["-o", "out.zarr", "--height", "h.png", "--tile"], "--tile and --height go with maps"),
         (["-o", "out.zarr", "--sequence"], "--sequence goes with maps"),
+        (["-o", "out.zarr", "--no-convention-check"], "--no-convention-check goes with maps"),
         (["-o", "out.zarr", "--depth-format", "png"], "--depth-format goes with maps"),
         (["-o", "out.zarr", "--device", "cuda"], "--device goes with maps"),
         (["-o", "out.zarr", "--convention", "opengl", "--memory", "much"], "a size such as 4GB"),

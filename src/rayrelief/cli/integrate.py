@@ -102,6 +102,8 @@ def integrate(
         source = shared.Input.taken_from(chosen)
         surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
+        if scheduler is not None and workers != "auto":
+            raise typer.BadParameter("--scheduler has workers of its own: leave out --workers")
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         given: dict[str, Any]
         made: Any = {"depth_formats": depth_formats, "mesh_formats": mesh_formats}

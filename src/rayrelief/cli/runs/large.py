@@ -56,7 +56,7 @@ def is_large(paths: list[Path], out: Path) -> bool:
 def check_options(given: dict[str, str], device: str) -> None:
     """Raise BadParameter for an option, by its parameter, that maps in blocks do not have."""
     groups = (field.name for group in (SurfaceOptions, MeshOptions) for field in fields(group))
-    whole_only = {*groups, "depth_format", "sequence"}
+    whole_only = {*groups, "depth_format", "sequence", "no_convention_check"}
     if device != "cpu":
         whole_only.add("device")
     refused = [option for name, option in given.items() if name in whole_only]
