@@ -1,5 +1,7 @@
 """Blocks against the map in one piece."""
 
+import shutil
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -125,6 +127,32 @@ def test_what_is_done_is_not_done_again(noisy, in_memory, depth_of):
         depth_of(*given, progress=kill_at("sweep 2", 1))
     depth, _ = depth_of(*given)
     assert len(source.reads) == len(layout)
+    np.testing.assert_array_equal(depth, straight)
+
+
+def test_what_a_worker_of_an_ended_run_still_writes_is_not_gone_on_with(
+    noisy, in_memory, depth_of, tmp_path
+):
+    camera, mask = Orthographic(size=(WIDTH, HEIGHT)), np.ones((HEIGHT, WIDTH), bool)
+    layout, mirrored = Layout.of(HEIGHT, WIDTH, 100, 12), noisy * (-1, 1, 1)
+    straight, _ = depth_of(in_memory(noisy, mask), camera, Smooth(), layout)
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    def write_on(stage, done, _):
+        if (stage, done) == ("integrating blocks", 1):
+            own.mkdir(parents=True)
+            left_over.decide(1)
+
+    work = tmp_path / "ended"
+    with pytest.raises(KeyboardInterrupt):
+        depth_of(in_memory(mirrored, mask), camera, Smooth(), layout, "ended", progress=end)
+    (own,) = (path for path in work.iterdir() if path.is_dir())
+    left_over = Job(in_memory(mirrored, mask), camera, Smooth(), layout, Store(own), "z", 1)
+    shutil.rmtree(work)
+    given = in_memory(noisy, mask), camera, Smooth(), layout, "ended"
+    depth, _ = depth_of(*given, progress=write_on)
     np.testing.assert_array_equal(depth, straight)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -14,10 +15,10 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import InputError
 from rayrelief.large.steps import Job
-from rayrelief.large.store import RUN
+from rayrelief.large.store import RUN, Store
 
-FORMAT = 2  # of the files of a working folder: another one is not gone on with
-REFUSED = "refused"
+FORMAT = 3  # of the files of a working folder: another one is not gone on with
+REFUSED, OWN = "refused", "folder"
 RAYS = 33  # along each side of an image, of a camera that numbers describe
 
 
@@ -29,31 +30,40 @@ class Filed(Protocol):
         """Files and folders that it is read from, by what they hold: "map", and perhaps "mask"."""
 
 
-def claim(job: Job) -> None:
-    """Note what the folder is for; InputError if it holds parts of another run."""
-    job.store.folder.mkdir(parents=True, exist_ok=True)
-    own = _identity(job)
-    noted = job.store.noted(RUN)
+def claim(job: Job, folder: Path) -> Store:
+    """Where a run keeps its parts in a working folder; InputError if that holds those of another.
+
+    What the same run has left is there, in a folder whose name no other run knows.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    working, own = Store(folder), _identity(job)
+    noted = working.noted(RUN)
+    name = secrets.token_hex(8)
     if noted is not None and noted.get(REFUSED):
-        job.store.clear()
+        working.clear()
     elif noted is not None:
         told = noted.get(RUN)
         before = told if isinstance(told, dict) else {}
         changed = [name for name in own if before.get(name) != own[name]]
         if changed:
             raise InputError(
-                f"{job.store.folder} holds parts of a run with other settings, or another map "
+                f"{folder} holds parts of a run with other settings, or another map "
                 f"(changed: {', '.join(changed)})",
                 expected="the same map, camera, method and memory",
                 remedy="Give the same ones to go on, or remove the folder to begin again",
             )
-    job.store.note(RUN, {RUN: own, **job.layout.as_lists()})
+        name = noted[OWN]
+    working.note(RUN, {RUN: own, OWN: name, **job.layout.as_lists()})
+    parts = Store(folder / name)
+    parts.folder.mkdir(exist_ok=True)
+    return parts
 
 
-def give_up(job: Job) -> None:
+def give_up(job: Job, folder: Path) -> None:
     """Leave nothing in the folder that another run could go on with: the map was refused."""
-    job.store.note(RUN, {REFUSED: True, **job.layout.as_lists()})
-    job.store.clear(but=RUN)
+    working = Store(folder)
+    working.note(RUN, {REFUSED: True, **job.layout.as_lists()})
+    working.clear()
 
 
 def _identity(job: Job) -> dict[str, str]:

@@ -77,7 +77,7 @@ def disk_needed(height: int, width: int, *, mesh: bool) -> int:
 def size_of_folder(folder: Path) -> int:
     """Bytes of the files in a folder; none where it is missing."""
     return (
-        sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+        sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         if folder.is_dir()
         else 0
     )

@@ -94,17 +94,16 @@ def integrate_blocks(
     """
     height, width = source.shape
     camera.check_resolution(height, width)
-    job = Job(
-        source, camera, method, layout, Store(folder), kind_of(camera, height, width), threads
-    )
-    claim(job)
+    kind = kind_of(camera, height, width)
+    job = Job(source, camera, method, layout, Store(folder), kind, threads)
+    job = replace(job, store=claim(job, folder))
     work = _Work(engine, progress, range(len(layout)))
     try:
         judge = Judge(method, layout)
         first = work.each("integrating blocks", job.decide, ended=judge.take)
         judge.close()
     except MapRefusedError:
-        give_up(job)
+        give_up(job, folder)
         raise
     before, decided = [], first
     if len(layout) > 1 and hasattr(method, "continued"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from rayrelief.large.layout import Layout, Window, common, shape_of, size_of, wi
 
 Array = npt.NDArray[Any]
 RUN, STATE, JOINED, RESULT = "run", "state", "joined", "result"
+OWN = re.compile(r"[0-9a-f]{16}")  # folder of what one run keeps
 SHORT = "short"  # of a block whose solver ended short of its tolerance
 OURS = re.compile(
     rf"({RUN}|{JOINED}|decided\.\d+\.\d+|{SHORT}(\.\d+){{3}})\.json|{STATE}\.\d+\.npz|{RESULT}\.\w+"
@@ -30,7 +32,11 @@ LARGEST = 50_000_000  # bytes of plain values
 
 @dataclass(frozen=True)
 class Store:
-    """A folder that all workers see. Files appear whole or not at all."""
+    """A folder that all workers see. Files appear whole or not at all.
+
+    A worker that nobody waits for any more may go on with its task. So each run has a folder of its
+    own in the working folder: what is written there later, no other run finds.
+    """
 
     folder: Path
 
@@ -60,11 +66,11 @@ class Store:
         for number in range(count):
             self.path(name, number).unlink(missing_ok=True)
 
-    def clear(self, but: str | None = None) -> None:
-        """Remove all files of ours, but for plain values of one name."""
+    def clear(self) -> None:
+        """Remove what runs have kept here, each in its own folder."""
         for path in self.folder.iterdir():
-            if OURS.fullmatch(path.name) and path.is_file() and path.name != f"{but}.json":
-                path.unlink(missing_ok=True)
+            if OWN.fullmatch(path.name):
+                shutil.rmtree(path, ignore_errors=True)
 
     def window(self, layout: Layout, name: str, window: Window) -> Array:
         """Part (..., h, w) of a map whose cores are kept one by one."""
@@ -114,7 +120,10 @@ def check_ours(folder: Path) -> None:
     if not folder.exists() and not folder.is_symlink():
         return
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    foreign = next((name for name in names if not OURS.fullmatch(name)), None)
+    runs = [name for name in names if OWN.fullmatch(name) and (folder / name).is_dir()]
+    kept = [f"{run}/{path.name}" for run in runs for path in (folder / run).iterdir()]
+    others = [name for name in names if name not in runs] + kept
+    foreign = next((name for name in others if not OURS.fullmatch(name.rpartition("/")[2])), None)
     begun = f"{RUN}.json" in names or all(map(TEMPORARY.fullmatch, names))  # killed before it
     if foreign is None and begun and folder.is_dir() and not folder.is_symlink():
         return
