@@ -315,6 +315,12 @@ def test_a_sequence_is_computed_by_one_process(run, maps, out):
     assert "--sequence goes with neither" in ended.err
 
 
+def test_one_map_is_computed_here(run, maps, out):
+    ended = run("integrate", maps / "a", "-o", out, "--scheduler", "tcp://127.0.0.1:1")
+    assert ended.code == 2
+    assert "--scheduler goes with several maps" in ended.err
+
+
 @pytest.mark.parametrize("place", ["results", "out.zarr"])
 def test_workers_are_of_this_machine_or_of_a_cluster(run, maps, place, tmp_path):
     words = "--scheduler", "tcp://127.0.0.1:1", "--workers", 2

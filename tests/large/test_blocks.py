@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import rayrelief
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras import Equidistant, Orthographic
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.large.equations import EdgeImages, settled
 from rayrelief.large.layout import Layout
 from rayrelief.large.planning import side_for
@@ -156,6 +156,15 @@ def test_what_a_worker_of_an_ended_run_still_writes_is_not_gone_on_with(
     np.testing.assert_array_equal(depth, straight)
 
 
+def test_blocks_that_do_not_converge_are_told(noisy, in_memory, depth_of):
+    camera, mask = Orthographic(size=(WIDTH, HEIGHT)), np.ones((HEIGHT, WIDTH), bool)
+    given = in_memory(noisy, mask), camera, Ordered(max_iterations=1)
+    with pytest.warns(IntegrationWarning, match="not converged"):
+        _, finished = depth_of(*given, Layout.of(HEIGHT, WIDTH, 130, 16))
+    assert not finished.converged
+
+
+@pytest.mark.filterwarnings("ignore:.*not converged:rayrelief.errors.IntegrationWarning")
 @pytest.mark.parametrize("stage", ["keeping blocks", "looking again"])
 def test_a_second_look_goes_on_where_it_was_killed(noisy, in_memory, depth_of, stage):
     camera, mask = Orthographic(size=(WIDTH, HEIGHT)), np.ones((HEIGHT, WIDTH), bool)

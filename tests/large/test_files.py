@@ -14,6 +14,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import rayrelief
+from rayrelief.cameras import Orthographic
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.app import app
 from rayrelief.cli.runs.large import Lines, parse_memory
@@ -25,6 +26,7 @@ from rayrelief.large.results import halved
 from rayrelief.large.state import State
 from rayrelief.large.store import Store
 from rayrelief.methods import Smooth
+from rayrelief.synthetic.gallery import sphere
 from rayrelief.synthetic.surroundings import wavy_relief
 
 HEIGHT, WIDTH = 150, 110
@@ -116,9 +118,25 @@ def test_after_wrong_axes_the_right_ones_need_no_other_folder(relief, command, t
         tmp_path / "map.tif", relief.normals.astype("f4"), tile=(64, 64), photometric="rgb"
     )
     words = tmp_path / "map.tif", "-o", tmp_path / "out.tif", "--convention"
-    assert "face away" in command(*words, "opengl").output
+    done = command(*words, "opengl")
+    assert "do not fit the convention 'opengl'" in done.output
+    assert "--convention opencv" in done.output
+    assert "face away" in command(*words, "opengl", "--no-convention-check").output
+    assert not (tmp_path / "out.tif.work").exists()
     assert command(*words, "opencv").exit_code == 0
     assert not (tmp_path / "out.tif.work").exists()
+
+
+def test_axes_are_checked_by_the_fullest_part(command, tmp_path):
+    """A body somewhere in a large map that shows no other: mirrored, its outline turns inwards."""
+    scene, large = sphere(200, 200), np.full((1400, 1400, 3), np.nan, "f4")
+    large[1000:1200, 1100:1300] = np.where(scene.mask[..., None], scene.normals, np.nan)
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=large.shape, dtype="f4")
+    store[:] = large
+    write_camera(tmp_path / "camera.json", Orthographic(size=(1400, 1400)))
+    words = tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--dry-run", "--convention"
+    assert command(*words, "opencv").exit_code == 0
+    assert "--convention opencv" in command(*words, "directx").output
 
 
 @pytest.mark.parametrize("floats", [False, True])
@@ -151,7 +169,6 @@ def test_what_to_install(missing, out, monkeypatch, command, tmp_path):
         (["-o", "out.zarr", "--cut", "1"], "--cut goes with maps that are"),
         (["-o", "out.zarr", "--height", "h.png", "--tile"], "--tile and --height go with maps"),
         (["-o", "out.zarr", "--sequence"], "--sequence goes with maps"),
-        (["-o", "out.zarr", "--no-convention-check"], "--no-convention-check goes with maps"),
         (["-o", "out.zarr", "--depth-format", "png"], "--depth-format goes with maps"),
         (["-o", "out.zarr", "--device", "cuda"], "--device goes with maps"),
         (["-o", "out.zarr", "--convention", "opengl", "--memory", "much"], "a size such as 4GB"),
@@ -296,7 +313,8 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, comma
     wholes = [size_of(layout.block(number).whole) for number in range(len(layout))]
     assert told["blocks"]["pixels"] == sum(wholes) > HEIGHT * WIDTH
     assert told["memory_bytes"]["limit"] == 10**9
-    assert told["disk_bytes"]["needed"] == 60 * HEIGHT * WIDTH
+    connectivity, wide = 4, 20 * sum(wholes)
+    assert told["disk_bytes"]["needed"] == (4 * connectivity + 9) * HEIGHT * WIDTH + wide
     expected = told["expected"]
     decided = told["sample"]["seconds_per_pixel"] * told["blocks"]["pixels"]
     assert expected["deciding_seconds"] == pytest.approx(decided)

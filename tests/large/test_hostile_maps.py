@@ -18,7 +18,9 @@ from rayrelief.io import sources
 from rayrelief.large import tiff_files
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.frames import check_frame
+from rayrelief.large.layout import Layout
 from rayrelief.large.results import check_disk, check_place
+from rayrelief.methods import Smooth
 
 numcodecs = pytest.importorskip("numcodecs")
 tifffile = pytest.importorskip("tifffile")
@@ -199,20 +201,20 @@ def test_chunks_larger_than_the_memory_are_refused(tmp_path, values, monkeypatch
 
 def test_maps_that_no_disk_holds_are_refused(tmp_path):
     with pytest.raises(InputError, match="is free"):
-        check_disk(tmp_path, 10**9, 10**9, tmp_path / "work")
+        check_disk(tmp_path, Layout.of(10**6, 10**6, 10**5), Smooth(), tmp_path / "work")
 
 
 def test_what_lies_there_already_needs_no_place(tmp_path, monkeypatch):
-    usage = shutil.disk_usage(tmp_path)._replace(free=250_000)
+    usage, layout = shutil.disk_usage(tmp_path)._replace(free=200_000), Layout.of(100, 50, 200)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     work = tmp_path / "work"
     with pytest.raises(InputError, match="needs about 0 MB"):
-        check_disk(tmp_path, 100, 50, work)  # 300,000 bytes
+        check_disk(tmp_path, layout, Smooth(), work)  # 225,000 bytes
     work.mkdir()
     (work / "surface.0.0.npy").write_bytes(bytes(60_000))
-    check_disk(tmp_path, 100, 50, work)
+    check_disk(tmp_path, layout, Smooth(), work)
     with pytest.raises(InputError, match="beside the"):
-        check_disk(tmp_path, 100, 50, work, mesh=True)
+        check_disk(tmp_path, layout, Smooth(), work, mesh=True)
 
 
 def test_what_is_damaged_in_the_place_of_a_result_is_not_ours(tmp_path):

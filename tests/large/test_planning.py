@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from rayrelief.cli.runs.large import _engine, _in_blocks
+from rayrelief.cli.runs.large import _engine
+from rayrelief.cli.runs.large_report import in_blocks
 from rayrelief.errors import InputError
 from rayrelief.large.layout import SMALLEST, Layout
 from rayrelief.large.planning import side_for
@@ -31,6 +32,6 @@ def test_more_memory_than_there_is():
 
 
 def test_one_block_has_no_overlap():
-    assert _in_blocks(Layout.of(100, 120, 200)) == "1 block of 100 x 120 pixels"
-    told = _in_blocks(Layout.of(150, 110, 80))
-    assert re.fullmatch(r"6 blocks of at most \d+ x \d+ pixels, overlap 10", told)
+    assert in_blocks(Layout.of(100, 120, 200)) == "1 block of 120x100 pixels"
+    told = in_blocks(Layout.of(150, 110, 80))
+    assert re.fullmatch(r"6 blocks of at most \d+x\d+ pixels, overlap 10", told)

@@ -110,7 +110,7 @@ def integrate(
         made |= {"surface": surface, "device": device.value}
         if is_large(paths, out):
             asked = options_given()
-            check_options(asked, device.value)
+            check_options(asked, device.value, paths)
             tiles = mesh_formats if "mesh_format" in asked else []
             given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
             given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
@@ -118,7 +118,9 @@ def integrate(
             integrate_large(paths, out, dry_run=dry_run, **given)
             return
         if memory is not None:
-            raise typer.BadParameter("--memory goes with maps in blocks: give -o a path in .zarr")
+            raise typer.BadParameter(
+                "--memory goes with maps in blocks: zarr, or tiled TIFF with -o in .zarr"
+            )
         paths = frames(paths) if sequence else paths
         if not is_one_map(paths):
             if dry_run:
@@ -130,6 +132,8 @@ def integrate(
                 raise typer.BadParameter("--sequence goes with neither --workers nor --scheduler")
             integrate_many(paths, out, sequence=sequence, **given, **how, **made)
             return
+        if scheduler is not None:
+            raise typer.BadParameter("--scheduler goes with several maps, or with one in blocks")
         (path,) = paths
         scene = source.scene(path)
         results = result_files(out, scene.camera, depth_formats, mesh_formats)

@@ -179,6 +179,6 @@ def _axes(path: Path, array: Any, convention: str | None) -> str:
             f"the axes of {path} are not known: a map in blocks is not looked at as a whole",
             expected="a convention",
             remedy="Give it (--convention opengl, for example), or store it with the array, as "
-            "the attribute 'convention'; rayrelief doctor finds it out from a crop",
+            "the attribute 'convention'; rayrelief doctor finds it out from a crop in .npy",
         )
     return str(convention or stored)

@@ -11,7 +11,7 @@ from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES, Camera
 from rayrelief.conventions import DepthKind
 from rayrelief.errors import InputError
 from rayrelief.estimate import memory_needed
-from rayrelief.large.layout import SMALLEST
+from rayrelief.large.layout import SMALLEST, Layout, size_of
 from rayrelief.memory import in_words
 from rayrelief.methods.base import Method
 
@@ -22,10 +22,10 @@ PROCESS, READ = 450_000_000, 60
 
 def side_for(memory: int, workers: int, method: Method, threads: int | None) -> int:
     """Pixels along a side of the largest block whose run fits into a share of some bytes."""
-    share, backend = memory // workers - PROCESS, CPU(threads)
+    share = memory // workers - PROCESS
 
     def needed(side: int) -> int:
-        return memory_needed(side**2, side**2, method, backend) + READ * side**2
+        return _needed(side**2, method, threads)
 
     if needed(SMALLEST) > share:
         raise InputError(
@@ -38,6 +38,27 @@ def side_for(memory: int, workers: int, method: Method, threads: int | None) -> 
         middle = (low + high) // 2
         low, high = (middle, high) if needed(middle) <= share else (low, middle)
     return low
+
+
+def check_fit(
+    layout: Layout, memory: int, workers: int, method: Method, threads: int | None
+) -> None:
+    """Raise InputError unless the blocks of an earlier run fit into a share of some bytes."""
+    pixels = max(size_of(layout.block(number).whole) for number in range(len(layout)))
+    needed = PROCESS + _needed(pixels, method, threads)
+    if needed > memory // workers:
+        raise InputError(
+            f"the blocks of the run that is gone on with need {in_words(needed)} each, of "
+            f"{in_words(memory)} for {workers} worker{'s' * (workers != 1)}",
+            expected="as much for each worker",
+            remedy="Use fewer workers (--workers), close other programs, or remove what is kept "
+            "to begin again with smaller blocks; --no-memory-check tries it",
+        )
+
+
+def _needed(pixels: int, method: Method, threads: int | None) -> int:
+    """Bytes of the run on a block."""
+    return memory_needed(pixels, pixels, method, CPU(threads)) + READ * pixels
 
 
 def kind_of(camera: Camera, height: int, width: int) -> DepthKind:

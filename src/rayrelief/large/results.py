@@ -12,18 +12,20 @@ import numpy as np
 
 from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
+from rayrelief.graph import STEPS
 from rayrelief.io.atomic import target_of
 from rayrelief.io.sources import BROKEN, open_file, parse_json
-from rayrelief.large.layout import Window, shape_of
+from rayrelief.large.layout import Layout, Window, shape_of, size_of
 from rayrelief.large.opening import TIFF, ZARR
 from rayrelief.large.running import Finished
+from rayrelief.large.steps import connectivity_of
 from rayrelief.large.store import RESULT
 from rayrelief.large.tiff_files import tifffile_package
 from rayrelief.large.zarr_files import read_head, zarr_package
 from rayrelief.memory import in_words
+from rayrelief.methods.base import Method
 
 CHUNK, TILE = 512, 256  # pixels along a side
-KEPT = 60  # bytes per pixel: equations, two surfaces and parts of all blocks, and the depth
 MESH = 48  # bytes per pixel of the mesh: a vertex, its normal and two triangles
 AT_A_TIME = 4  # chunks along a side of what is written together
 SMALLEST = 512  # pixels along the longer side of the last level, at most
@@ -52,14 +54,17 @@ def check_place(path: Path) -> None:
         )
 
 
-def check_disk(folder: Path, height: int, width: int, work: Path, *, mesh: bool = False) -> None:
+def check_disk(
+    folder: Path, layout: Layout, method: Method, work: Path, *, mesh: bool = False
+) -> None:
     """Raise InputError if there is no place for what is kept of a map while it is integrated.
 
     What an earlier run left in the working folder is there already.
     """
     kept, free = size_of_folder(work), shutil.disk_usage(folder).free
-    needed = disk_needed(height, width, mesh=mesh) - kept
+    needed = disk_needed(layout, method, mesh=mesh) - kept
     if needed > free:
+        height, width = layout.shape
         raise InputError(
             f"a map of {width}x{height} pixels needs about {in_words(needed)} in {folder}"
             + (f" beside the {in_words(kept)} that are there" if kept else "")
@@ -69,9 +74,16 @@ def check_disk(folder: Path, height: int, width: int, work: Path, *, mesh: bool 
         )
 
 
-def disk_needed(height: int, width: int, *, mesh: bool) -> int:
-    """Bytes that a run keeps at most, with its results."""
-    return (KEPT + MESH * mesh) * height * width
+def disk_needed(layout: Layout, method: Method, *, mesh: bool) -> int:
+    """Bytes that a run keeps at most, with its results.
+
+    Of each pixel of the map the equations, whether it is inside, and twice the depth; of each pixel
+    of a block two surfaces and its part.
+    """
+    pixels = layout.shape[0] * layout.shape[1]
+    in_blocks = sum(size_of(layout.block(number).whole) for number in range(len(layout)))
+    directions = len(STEPS[connectivity_of(method)])
+    return (4 * directions + 1 + 8 + MESH * mesh) * pixels + (2 * 8 + 4) * in_blocks
 
 
 def size_of_folder(folder: Path) -> int:

@@ -125,9 +125,9 @@ def integrate_blocks(
 
 
 def _failed(*looks: list[Decided]) -> list[Outcome]:
-    """How runs on blocks ended that have no surface, or one that solvers did not finish."""
+    """How runs on blocks ended that did not end as they should; one without equations did."""
     ends = (Outcome[each.outcome] for look in looks for each in look if each.outcome)
-    return [end for end in ends if end in (Outcome.SOLVER_LIMIT, Outcome.NOT_FINITE)]
+    return [end for end in ends if not (end.ok or end is Outcome.NO_EQUATIONS)]
 
 
 def _warn(short: int, failed: list[Outcome], blocks: int) -> None:

@@ -19,13 +19,23 @@ ACROSS = (7, 14, 28)  # windows along a side: more where the first ones show har
 SURE = 0.8  # share of unit vectors that leaves no doubt
 
 
+def spread(height: int, width: int, side: int, across: int) -> Iterator[Window]:
+    """Windows all over a map: so many along each of its sides, or fewer that are all of it."""
+    tops, lefts = (
+        np.unique(np.linspace(0, max(0, n - side), across).astype(int)) for n in (height, width)
+    )
+    for top in tops.tolist():
+        for left in lefts.tolist():
+            yield slice(top, min(top + side, height)), slice(left, min(left + side, width))
+
+
 def sample_of(array: Any) -> npt.NDArray[Any]:
     """Values (h, w, ...) of windows all over an array, one below the other; all of a small one."""
     height, width = array.shape[:2]
     if height * width <= SAMPLE:
         return np.asarray(array[slice(0, height), slice(0, width)])
     for across in ACROSS:
-        found = np.concatenate([np.asarray(array[w]) for w in _spread(height, width, across)])
+        found = np.concatenate([np.asarray(array[w]) for w in spread(height, width, SIDE, across)])
         if np.count_nonzero(_content(found)) >= LEAST:
             break
     return found
@@ -66,15 +76,6 @@ def grey_of(array: Any) -> int | None:
         [np.concatenate([np.asarray(array[r, c]) for c in columns], axis=1) for r in rows]
     )[..., :3]
     return int(corners[0, 0, 0]) if grey_around(corners).all() else None
-
-
-def _spread(height: int, width: int, across: int) -> Iterator[Window]:
-    tops, lefts = (
-        np.unique(np.linspace(0, max(0, n - SIDE), across).astype(int)) for n in (height, width)
-    )
-    for top in tops.tolist():
-        for left in lefts.tolist():
-            yield slice(top, min(top + SIDE, height)), slice(left, min(left + SIDE, width))
 
 
 def _content(values: npt.NDArray[Any]) -> Any:

@@ -67,8 +67,7 @@ class Job:
     @property
     def connectivity(self) -> Connectivity:
         """Neighbours that the method's equations join."""
-        found: Connectivity = getattr(self.method, "connectivity", 4)
-        return found
+        return connectivity_of(self.method)
 
     def surface(self, sweep: int) -> str:
         """Name of the surfaces of blocks after a sweep."""
@@ -221,6 +220,12 @@ class Job:
         self.store.write("equations", block.number, equations[(slice(None), *core)])
         self.store.write("parts", block.number, labels)
         self.store.write(self.surface(0), block.number, x)
+
+
+def connectivity_of(method: Method) -> Connectivity:
+    """Neighbours that the equations of a method join."""
+    found: Connectivity = getattr(method, "connectivity", 4)
+    return found
 
 
 def _longer_rays(camera: Camera, shape: tuple[int, ...]) -> FloatArray:

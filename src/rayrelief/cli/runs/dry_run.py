@@ -17,7 +17,7 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.runs.run import files_memory, say_notes
-from rayrelief.cli.terminal.console import progress, show
+from rayrelief.cli.terminal.console import in_number, progress, show
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import Outcome, Status
 from rayrelief.estimate import check_memory, memory_needed
@@ -222,17 +222,14 @@ def _summary(report: dict[str, Any]) -> str:
     return "\n".join(
         (
             f"Dry run of {width}x{height} pixels, {report['inside']:,} inside, "
-            f"in {_counted(count, 'component')}",
+            f"in {in_number(count, 'component')}",
             f"  memory: {in_words(memory['needed'])} beyond the input, "
             f"{in_words(memory['available'])} available",
-            f"  time:   about {seconds:.3g} s for {_counted(expected['iterations'], 'iteration')}, "
-            f"by {_counted(sample['iterations'], 'iteration')} on "
-            f"{_counted(sample['pixels'], 'pixel')}",
+            f"  time:   about {seconds:.3g} s for "
+            f"{in_number(expected['iterations'], 'iteration')}, "
+            f"by {in_number(sample['iterations'], 'iteration')} on "
+            f"{in_number(sample['pixels'], 'pixel')}",
             "  not included: loading or compiling kernels, reading and writing files",
             *(f"  note:   {note}" for note in report["notes"]),
         )
     )
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'s' * (number != 1)}"

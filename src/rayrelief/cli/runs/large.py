@@ -25,18 +25,25 @@ from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.inputs import check_not_replaced
 from rayrelief.cli.runs.large_input import large_files, read_large, whole_bytes
 from rayrelief.cli.runs.large_plan import plan, tell_plan
+from rayrelief.cli.runs.large_report import (
+    check_beside,
+    describe,
+    files_beside,
+    in_blocks,
+    summary,
+)
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
 from rayrelief.cli.terminal.console import has_bar, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
-from rayrelief.large.arrays import MapFile
+from rayrelief.large.judging import MapRefusedError
 from rayrelief.large.layout import Layout
 from rayrelief.large.opening import TIFF, ZARR
-from rayrelief.large.planning import PROCESS, side_for
+from rayrelief.large.planning import PROCESS, check_fit, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
-from rayrelief.large.running import JOINING, Finished, integrate_blocks, kept_layout
+from rayrelief.large.running import JOINING, integrate_blocks, kept_layout
 from rayrelief.large.store import check_ours
 from rayrelief.large.tiles import discard_tiles, unlisted, write_tiles
 from rayrelief.memory import in_words, memory_available
@@ -53,18 +60,20 @@ def is_large(paths: list[Path], out: Path) -> bool:
     return out.suffix.lower() in asked or any(p.suffix.lower() in ZARR for p in paths)
 
 
-def check_options(given: dict[str, str], device: str) -> None:
+def check_options(given: dict[str, str], device: str, paths: list[Path]) -> None:
     """Raise BadParameter for an option, by its parameter, that maps in blocks do not have."""
     groups = (field.name for group in (SurfaceOptions, MeshOptions) for field in fields(group))
-    whole_only = {*groups, "depth_format", "sequence", "no_convention_check"}
+    whole_only = {*groups, "depth_format", "sequence"}
     if device != "cpu":
         whole_only.add("device")
     refused = [option for name, option in given.items() if name in whole_only]
     if refused:
         verb = "goes" if len(refused) == 1 else "go"
+        is_zarr = any(path.suffix.lower() in ZARR for path in paths)
         raise typer.BadParameter(
             f"{' and '.join(refused)} {verb} with maps that are integrated whole, not with those "
-            "in blocks: leave it out, or give a folder with -o"
+            "in blocks: leave it out, or "
+            + ("save a crop of the map as .npy" if is_zarr else "give a folder with -o")
         )
 
 
@@ -103,37 +112,40 @@ def integrate_large(
         )
     began, path, out = time.perf_counter(), absolute(paths[0]), absolute(out)
     work = out.with_name(f"{out.name}.work")
-    beside = [out.with_suffix(suffix) for suffix in (".json", ".camera.json", ".tiles")]
+    report_file, camera_file = files_beside(out)
     tiles = out.with_suffix(".tiles")
-    check_folder(out.parent, beside[:2])
+    check_folder(out.parent, (report_file, camera_file))
     read = large_files(path, source)
-    check_not_replaced(read, beside)
+    check_not_replaced(read, (report_file, camera_file, tiles))
     # These two are removed with all that is in them.
     holding = (folder for file in read for folder in absolute(file).parents)
     check_not_replaced([*read, *holding], [out, work])
     check_place(out)
+    check_beside(out)
     check_ours(work)
     engine, size, count, own = _engine(scheduler, workers, memory, threads, memory_check)
-    found, camera, notes = read_large(path, source, max(0, size // count - PROCESS))
-    check_disk(out.parent, *found.shape, work, mesh=bool(mesh_formats))
+    side_for(size, count, method, own)  # or says how much is needed
+    found, camera, notes = read_large(path, source, size // count - PROCESS)
     for note in notes:
         say(f"note: {note}")
     if camera.wraps(found.shape[1]):
         say("note: the left and right border of a panorama in blocks are not joined")
     # What is free changes from run to run: without a limit the blocks stay those that were begun.
     layout = kept_layout(work) if memory is None else None
+    left = size - count * whole_bytes(found)
     if layout is None or layout.shape != found.shape:
-        side = side_for(size - count * whole_bytes(found), count, method, own)
-        layout = Layout.of(*found.shape, side)
+        layout = Layout.of(*found.shape, side_for(left, count, method, own))
+    elif memory_check:
+        check_fit(layout, left, count, method, own)
+    check_disk(out.parent, layout, method, work, mesh=bool(mesh_formats))
     camera = _sized(camera, *found.shape)
     if dry_run:
         told: dict[str, Any] = {"memory": size, "workers": count, "threads": own, "work": work}
         told |= {"notes": notes, "mesh": bool(mesh_formats)}
         tell_plan(plan(found, camera, layout, method, **told), as_json=as_json)
         return
-    say(f"note: {_in_blocks(layout)}, for {in_words(size)}")
+    say(f"note: {in_blocks(layout)}, for {in_words(size)}")
     work.mkdir(exist_ok=True)
-    report_file = out.with_suffix(".json")
     with (
         Interruptible(),
         locked(work, wait=False),
@@ -152,16 +164,19 @@ def integrate_large(
                 threads=own,
                 progress=progress,
             )
-            report = _report(found, finished, notes, time.perf_counter() - began)
+            report = describe(found, out, finished, notes, time.perf_counter() - began)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
             if gone := discard_tiles(tiles):  # of another depth
                 say(f"note: {gone:,} files of an earlier mesh were removed from {tiles}")
             write_depth(out, finished, report)
-            write_camera(out.with_suffix(".camera.json"), camera)
+            write_camera(camera_file, camera)
             if "glb" in mesh_formats:
                 write_tiles(tiles, finished, kept, progress)
         except KeyboardInterrupt:
             say(f"note: what is done is kept in {work}; the same command goes on")
+            raise
+        except MapRefusedError:
+            shutil.rmtree(work)  # there is nothing to go on with
             raise
         except WorkersLostError as error:
             remedy = "Give blocks less memory (--memory), or workers more; the same command goes on"
@@ -178,10 +193,7 @@ def integrate_large(
     if as_json:
         show(to_json(report))
     else:
-        tell(
-            f"{report['pixels']:,} pixels in {len(layout)} blocks, {len(finished.changes)} sweeps, "
-            f"{report['seconds']:.0f} s\n  written: {out}"
-        )
+        tell(summary(report, out))
 
 
 def _engine(
@@ -222,44 +234,6 @@ def _engine(
 def _sized(camera: Any, height: int, width: int) -> Any:
     """Camera that knows the size of its image, where it can."""
     return camera if camera.resolution is not None else camera.crop(0, 0, width, height)
-
-
-def _in_blocks(layout: Layout) -> str:
-    """How a map is cut."""
-    sizes = [layout.block(number).whole for number in range(len(layout))]
-    heights, widths = zip(*((r.stop - r.start, c.stop - c.start) for r, c in sizes), strict=True)
-    if len(layout) == 1:
-        return f"1 block of {heights[0]} x {widths[0]} pixels"
-    largest = f"{max(heights)} x {max(widths)}"
-    return f"{len(layout)} blocks of at most {largest} pixels, overlap {layout.overlap}"
-
-
-def _report(
-    source: MapFile, finished: Finished, notes: list[str], seconds: float
-) -> dict[str, Any]:
-    import rayrelief
-
-    outcomes: dict[str, int] = {}
-    for each in finished.decided:
-        if each.outcome:
-            outcomes[each.outcome.lower()] = outcomes.get(each.outcome.lower(), 0) + 1
-    return {
-        "version": rayrelief.__version__,
-        "map": str(source.path),
-        "size": [source.shape[1], source.shape[0]],
-        "notes": notes,
-        "depth_kind": finished.job.kind,
-        "camera": finished.job.camera.summary(),
-        "method": repr(finished.job.method),
-        "pixels": sum(each.pixels for each in finished.decided),
-        "components": finished.components,
-        "blocks": len(finished.job.layout),
-        "overlap": finished.job.layout.overlap,
-        "outcomes_of_blocks": outcomes,
-        "changes": list(finished.changes),
-        "converged": finished.converged,
-        "seconds": seconds,
-    }
 
 
 class Lines:

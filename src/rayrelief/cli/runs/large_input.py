@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from rayrelief.batch.plan import absolute
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.options.shared import Input
 from rayrelief.cli.runs.inputs import scene_files
 from rayrelief.cli.terminal.console import quiet_libraries
+from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import CAMERA_NAMES, camera_file, find_camera
 from rayrelief.datasets.masks import AUTO, MASK_NAME, NONE
+from rayrelief.doctor.advice import settle_axes
 from rayrelief.errors import InputError
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.opening import is_whole, mask_in
+from rayrelief.large.samples import spread
+
+SIDE, PLACES = 512, 3  # pixels along a side of what shows the axes, and places along each side
 
 
 def large_files(path: Path, source: Input) -> list[Path]:
@@ -34,13 +41,32 @@ def read_large(path: Path, source: Input, memory: int) -> tuple[MapFile, Camera,
             found, more = _own_mask(found, memory)
             notes += more
         camera, more = _camera(path, source, *found.shape)
-    return found, camera, [*notes, *more]
+        notes += more
+        camera.check_resolution(*found.shape)
+        notes += _checked_axes(found, camera, check=not source.no_convention_check)
+    return found, camera, notes
 
 
 def whole_bytes(found: MapFile) -> int:
     """Bytes of the mask that each worker holds as a whole, if there is such a mask."""
     height, width = found.shape
     return height * width if found.mask is not None and is_whole(found.mask) else 0
+
+
+def _checked_axes(found: MapFile, camera: Camera, *, check: bool) -> tuple[str, ...]:
+    """Notes on the axes of a map; InputError where its fullest part speaks clearly against them."""
+    parts = ((window, *found.read(window)) for window in spread(*found.shape, SIDE, PLACES))
+    (rows, columns), normals, inside = max(parts, key=lambda part: np.count_nonzero(part[2]))
+    _, notes = settle_axes(
+        from_opencv(normals, found.convention),
+        inside,
+        camera.crop(columns.start, rows.start, *inside.shape[::-1]),
+        found.convention,
+        image=False,
+        name=str(found.path),
+        check=check,
+    )
+    return notes
 
 
 def _own_mask(found: MapFile, memory: int) -> tuple[MapFile, list[str]]:

@@ -16,9 +16,12 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.terminal.console import show
 from rayrelief.errors import InputError
+from rayrelief.graph import STEPS
 from rayrelief.large.arrays import MapFile
-from rayrelief.large.layout import Layout, Window, shape_of, size_of
+from rayrelief.large.layout import Layout, shape_of, size_of
 from rayrelief.large.results import disk_needed, size_of_folder
+from rayrelief.large.samples import spread
+from rayrelief.large.steps import connectivity_of
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing
@@ -52,7 +55,7 @@ def plan(
     again = len(layout) > 1 and hasattr(method, "continued")
     deciding = pixels * inside * seconds * (1 + LOOK * again)
     sweeps = 0 if len(layout) == 1 else round(SWEEPS * (AGAIN if again else 1))
-    per_sweep = pixels * inside * SWEEP_SECONDS[getattr(method, "connectivity", 4)]
+    per_sweep = pixels * inside * SWEEP_SECONDS[len(STEPS[connectivity_of(method)])]
     rounds = -(-len(layout) // workers) / len(layout)  # of what one worker would take for all
     return {
         "rayrelief": rayrelief.__version__,
@@ -68,7 +71,7 @@ def plan(
         "workers": workers,
         "memory_bytes": {"limit": memory, "available": memory_available()},
         "disk_bytes": {
-            "needed": disk_needed(height, width, mesh=mesh),
+            "needed": disk_needed(layout, method, mesh=mesh),
             "there": size_of_folder(work),
             "free": shutil.disk_usage(work.parent).free,
         },
@@ -91,7 +94,7 @@ def _measured(
 ) -> tuple[float, float, int]:
     """Seconds per pixel of the method, the share of pixels inside, and how many were timed."""
     best, inside = None, []
-    for window in _places(*found.shape):
+    for window in spread(*found.shape, SAMPLE_SIDE, PLACES):
         normals, mask = found.read(window)
         mask = mask & np.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
         inside.append(float(mask.mean()))
@@ -119,19 +122,6 @@ def _seconds(normals: Any, camera: Camera, mask: Any, method: Any, threads: int)
         method = replace(method, preprocessing=replace(options, facing_away="average"))
     method.solve(assemble(normals, camera, mask=mask, method=method), CPU(threads))
     return time.perf_counter() - began
-
-
-def _places(height: int, width: int) -> list[Window]:
-    """Windows all over a map."""
-    tops, lefts = (
-        np.unique(np.linspace(0, max(0, n - SAMPLE_SIDE), PLACES).astype(int)).tolist()
-        for n in (height, width)
-    )
-    return [
-        (slice(t, min(t + SAMPLE_SIDE, height)), slice(k, min(k + SAMPLE_SIDE, width)))
-        for t in tops
-        for k in lefts
-    ]
 
 
 def _summary(report: dict[str, Any]) -> str:
