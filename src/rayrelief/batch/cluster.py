@@ -71,12 +71,12 @@ class Cluster:
         return Share(self.threads or worker.state.nthreads, memory)
 
     def workers(self) -> tuple[int, Share]:
-        """How many workers there are by now, and what each of them has at least."""
+        """How many workers there are by now, and what each has at least; InputError for none."""
         found = [*self._identity()["workers"].values()]
         if not found:
             raise InputError(
                 f"the scheduler at {self.address} has no workers",
-                expected="at least one, by whose memory blocks are planned",
+                expected="at least one when a run begins",
                 remedy=f"Start some with 'dask worker {self.address}'",
             )
         limits = [each["memory_limit"] for each in found if each["memory_limit"]]
