@@ -63,7 +63,7 @@ def check_memory(
     if not isinstance(getattr(method, "solver", None), Multigrid | None):
         remedies.insert(0, "use Multigrid")
     if shared:
-        remedies.append("use fewer workers (--workers)")
+        remedies.append("give each worker more memory (fewer --workers, larger ones of a cluster)")
     raise InputError(
         f"the map of {pixels:,} pixels, {inside:,} of them inside the mask, needs about "
         f"{in_words(needed)} of memory, but {in_words(available)} is available",

@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from rayrelief.batch.base import EngineLostError, Share, WorkersLostError
+from rayrelief.batch.base import PROCESS, SHARE, EngineLostError, Share, WorkersLostError
 from rayrelief.batch.cluster import Cluster
 from rayrelief.batch.kept import Kept
 from rayrelief.batch.running import run
@@ -57,6 +57,12 @@ def test_tasks_of_a_worker_take_turns(cluster):
 def test_what_each_worker_has_at_least(cluster, asked, threads):
     found = Cluster(cluster.scheduler_address, asked).workers()
     assert found == (2, Share(threads, 10**9))
+
+
+def test_a_map_has_less_than_its_worker(cluster):
+    engine = Cluster(cluster.scheduler_address)
+    ((_, share),) = run(engine, lambda _: engine.share(), [0])
+    assert share == Share(2, int(SHARE * 10**9) - PROCESS)
 
 
 def test_a_scheduler_without_workers(cluster):

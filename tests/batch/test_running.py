@@ -15,10 +15,12 @@ import psutil
 import pytest
 
 import rayrelief
+from rayrelief.batch.base import PROCESS
 from rayrelief.batch.kept import Kept
 from rayrelief.batch.processes import Processes, cores
 from rayrelief.batch.running import run
 from rayrelief.errors import InputError, IntegrationError
+from rayrelief.estimate import LOADED_CODE
 from rayrelief.methods import Smooth
 from rayrelief.synthetic import gallery
 
@@ -81,6 +83,25 @@ def test_shares_do_not_exceed_the_machine(tasks, workers, threads):
     assert engine.workers == min(workers or cores(), tasks)
     assert engine.threads == (threads or max(1, cores() // engine.workers))
     assert engine.memory * engine.workers <= psutil.virtual_memory().total
+
+
+GB = 10**9
+
+
+@pytest.mark.parametrize(
+    ("free", "asked", "expected"),
+    [
+        (80 * GB, None, (8, 1, 10 * GB - PROCESS)),
+        (4 * GB, None, (4, 2, GB - PROCESS)),
+        (GB // 2, None, (1, 8, LOADED_CODE)),  # the smallest maps are tried
+        (4 * GB, 8, (8, 1, LOADED_CODE)),
+    ],
+)
+def test_libraries_of_every_process_take_memory(free, asked, expected, monkeypatch):
+    monkeypatch.setattr("rayrelief.batch.processes.cores", lambda: 8)
+    monkeypatch.setattr("rayrelief.batch.processes.memory_available", lambda: free)
+    engine = Processes.sharing_this_machine(20, asked)
+    assert (engine.workers, engine.threads, engine.share().memory) == expected
 
 
 @pytest.mark.slow

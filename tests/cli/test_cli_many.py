@@ -218,6 +218,14 @@ def test_killed_and_started_again(start, tmp_path, out):
     assert not [*out.rglob(".rayrelief-*")]
 
 
+def test_a_scheduler_without_workers_is_refused_at_once(run, maps, out):
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
+    with distributed.LocalCluster(**options) as cluster:
+        ended = run("integrate", maps, "-o", out, *FAST, "--scheduler", cluster.scheduler_address)
+    assert "has no workers; expected at least one when a run begins" in ended.error()
+
+
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_summary(run, maps, out, monkeypatch):
     distributed = pytest.importorskip("distributed")

@@ -95,7 +95,7 @@ def test_jumps_are_those_of_the_whole_map(in_memory, depth_of):
     scene = crowd(200, 260)
     camera = scene.camera.crop(0, 0, 260, 200)
     whole = rayrelief.integrate(scene.normals, camera, mask=scene.mask, method=Ordered())
-    layout = Layout.of(200, 260, 160, 40)
+    layout = Layout.of(200, 260, 160, 30)
     source = in_memory(scene.normals, scene.mask)
     depth, _ = depth_of(source, camera, Ordered(), layout)
     ratio = np.log(depth / whole.depth)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rayrelief.errors import InputError
@@ -13,8 +13,17 @@ from rayrelief.large.layout import Layout, common, shape_of, size_of, within
     side=st.integers(32, 130),
     overlap=st.integers(1, 8),
 )
+@example(height=260, width=260, side=160, overlap=40)
+@example(height=33, width=33, side=32, overlap=8)
+@example(height=33, width=33, side=32, overlap=4)
 def test_cores_tile_the_map_and_shares_add_up_to_one(height, width, side, overlap):
-    layout = Layout.of(height, width, side, overlap)
+    try:
+        layout = Layout.of(height, width, side, overlap)
+    except InputError:
+        assert overlap > side // 8, "whose cores are always wide enough"
+        return
+    for borders in (layout.rows, layout.columns):
+        assert len(borders) == 2 or np.diff(borders).min() >= 2 * overlap
     whole = slice(0, height), slice(0, width)
     owners, total = np.zeros((height, width), int), np.zeros((height, width))
     blocks = [layout.block(number) for number in range(len(layout))]
@@ -36,6 +45,9 @@ def test_cores_tile_the_map_and_shares_add_up_to_one(height, width, side, overla
         assert within(block.whole, whole) == block.whole
 
 
-def test_blocks_that_are_all_overlap():
-    with pytest.raises(InputError, match="overlap of 40"):
-        Layout.of(100, 100, 100, 40)
+@pytest.mark.parametrize(
+    ("length", "side", "overlap"), [(100, 100, 40), (260, 160, 40), (33, 32, 8)]
+)
+def test_blocks_that_are_all_overlap(length, side, overlap):
+    with pytest.raises(InputError, match=f"overlap of {overlap}, .* no core narrower than twice"):
+        Layout.of(length, length, side, overlap)

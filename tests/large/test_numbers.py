@@ -78,6 +78,21 @@ def test_what_lies_between_samples_has_to_agree(tmp_path, normals, monkeypatch):
         MapFile.at(tmp_path / "m.tif", "opencv").read(np.s_[10:50, 10:50])
 
 
+def test_a_hole_of_the_fourth_channel_between_samples(tmp_path, normals, monkeypatch):
+    monkeypatch.setattr(samples, "SAMPLE", 1000)
+    monkeypatch.setattr(samples, "_spread", lambda *_: [np.s_[64:96, 0:130]])
+    values = np.concatenate((CODES["8 bits"](normals), np.full((HEIGHT, WIDTH, 1), 255)), axis=-1)
+    values[20:60, 22:42, 3] = 0
+    values[:10, :10, :3] = 255, 0, 0  # a background, which an opaque channel does not make a normal
+    expected = values[..., 3] > 0
+    expected[:10, :10] = False
+    path = tmp_path / "m.tif"
+    tifffile.imwrite(path, values.astype(np.uint8), photometric="rgb", tile=(32, 32))
+    everything = np.s_[0:HEIGHT, 0:WIDTH]
+    np.testing.assert_array_equal(MapFile.at(path, "opencv").read(everything)[1], expected)
+    assert MapFile.at(path, "opencv", masked=False).read(everything)[1].all()
+
+
 def test_samples_are_closer_where_they_show_little(monkeypatch):
     monkeypatch.setattr(samples, "SAMPLE", 1000)
     monkeypatch.setattr(samples, "SIDE", 8)

@@ -9,6 +9,9 @@ from typing import Protocol
 
 from rayrelief.errors import IntegrationError
 
+SHARE = 0.75  # of the memory, unless told otherwise: beyond 95 % dask ends a worker
+PROCESS = 450_000_000  # bytes of a process with its libraries and compiled kernels
+
 
 @dataclass(frozen=True)
 class Share:
@@ -44,3 +47,13 @@ class Engine(Protocol):
 
     def share(self) -> Share:
         """Share of the worker that asks."""
+
+
+def left_for_a_map(memory: int) -> int:
+    """Bytes that a process of so many has beside its libraries; enough for the smallest maps.
+
+    What these take is mostly the libraries themselves: they are tried wherever a process begins.
+    """
+    from rayrelief.estimate import LOADED_CODE  # which loads kernels, and those threads
+
+    return max(LOADED_CODE, memory - PROCESS)

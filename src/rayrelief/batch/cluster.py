@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rayrelief.batch.base import EngineLostError, Share, WorkersLostError
+from rayrelief.batch.base import (
+    SHARE,
+    EngineLostError,
+    Share,
+    WorkersLostError,
+    left_for_a_map,
+)
 from rayrelief.errors import InputError
 from rayrelief.optional import library
 
@@ -58,18 +64,19 @@ class Cluster:
                 executor.shutdown(wait=left_in_order)
 
     def share(self) -> Share:
-        """Threads and memory of the worker that asks, whose maps take turns."""
+        """Threads of the worker that asks, and its memory for a map: its maps take turns."""
         worker = library(*DASK).get_worker()
         limit = worker.memory_manager.memory_limit
-        return Share(self.threads or worker.state.nthreads, limit or None)
+        memory = left_for_a_map(int(SHARE * limit)) if limit else None
+        return Share(self.threads or worker.state.nthreads, memory)
 
     def workers(self) -> tuple[int, Share]:
-        """How many workers there are by now, and what each of them has at least."""
+        """How many workers there are by now, and what each has at least; InputError for none."""
         found = [*self._identity()["workers"].values()]
         if not found:
             raise InputError(
                 f"the scheduler at {self.address} has no workers",
-                expected="at least one, by whose memory blocks are planned",
+                expected="at least one when a run begins",
                 remedy=f"Start some with 'dask worker {self.address}'",
             )
         limits = [each["memory_limit"] for each in found if each["memory_limit"]]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing import active_children, get_context, parent_process
 from types import FrameType
 
-from rayrelief.batch.base import Share
+from rayrelief.batch.base import PROCESS, Share, left_for_a_map
 from rayrelief.memory import memory_available
 
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -34,7 +34,7 @@ class Processes:
     threads
         Threads of each.
     memory
-        Bytes that one map may need.
+        Bytes of each, its libraries among them.
     """
 
     workers: int
@@ -45,11 +45,16 @@ class Processes:
     def sharing_this_machine(
         cls, tasks: int, workers: int | None = None, threads: int | None = None
     ) -> Processes:
-        """As many processes as there are cores for, or as asked for, but no more than tasks."""
-        available = cores()
-        wanted = max(1, available // (threads or 1)) if workers is None else workers
-        count = max(1, min(wanted, tasks))
-        return cls(count, threads or max(1, available // count), memory_available() // count)
+        """As many processes as there are cores for, or as asked for, but no more than tasks.
+
+        Unless asked for, no more either than leave each other as much for maps as their libraries
+        take: where there is little memory, fewer processes with more threads refuse fewer maps.
+        """
+        available, memory = cores(), memory_available()
+        if workers is None:
+            workers = min(available // (threads or 1), memory // (2 * PROCESS))
+        count = max(1, min(workers, tasks))
+        return cls(count, threads or max(1, available // count), memory // count)
 
     @property
     def at_a_time(self) -> int:
@@ -72,7 +77,7 @@ class Processes:
 
     def share(self) -> Share:
         """Equal parts of this machine."""
-        return Share(self.threads, self.memory)
+        return Share(self.threads, left_for_a_map(self.memory))
 
 
 def process_pool(workers: int, threads: int) -> ProcessPoolExecutor:

@@ -47,7 +47,8 @@ def map(  # what it is: the function over scenes
     method
         As for ``integrate``.
     executor
-        Who computes: any of Python's executors, such as ``Client(...).get_executor()`` of dask.
+        Who computes: any of Python's executors, such as ``Client(...).get_executor()`` of dask,
+        whose futures wait for as long as its scheduler has no workers.
         None for processes on this machine, which end with the last result; the scenes of one that
         is lost are done again. Scenes that have not begun when the script ends are given up.
     workers

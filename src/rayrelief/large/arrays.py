@@ -73,7 +73,8 @@ class MapFile:
     ) -> MapFile:
         """Look at a map; FileError if it is none, InputError if its axes are not known.
 
-        Without a mask of its own, that in the group counts, else the fourth channel, else colours;
+        Without a mask of its own, that in the group counts, else the fourth channel, and colours
+        unless samples of that channel leave something out;
         not ``masked``, every pixel that has a normal is inside. Pieces and masks that take much of
         the memory (bytes) of a worker are refused.
         """
@@ -87,9 +88,11 @@ class MapFile:
             grey = grey_of(array)
             if mask is None and masked and has_mask(path):
                 mask = path
-        # A fourth channel that is nowhere below says nothing.
-        alpha = masked and sample.shape[2] == 4 and not bool(above_half(sample[..., 3]).all())
-        found = cls(path, axes, shape, encoding, None, alpha, masked and not alpha, grey)
+        alpha = masked and sample.shape[2] == 4
+        # A fourth channel that is opaque in all samples may have holes between them, but is no
+        # reason to take the colours of a background for normals.
+        says = alpha and not bool(above_half(sample[..., 3]).all())
+        found = cls(path, axes, shape, encoding, None, alpha, masked and not says, grey)
         return found if mask is None else found.with_mask(mask, memory)
 
     def with_mask(self, mask: Path, memory: int | None = None) -> MapFile:
@@ -129,9 +132,9 @@ class MapFile:
             with refusing_damage(self.mask), mask_in(self.mask) as own:
                 kept = np.asarray(own[window])
             inside &= kept > 0 if self.ones else above_half(kept)
-        elif self.alpha:
+        if self.alpha:
             inside &= above_half(values[..., 3])
-        elif self.colours:
+        if self.colours:
             inside &= ~decoded.far_from_unit
             if self.grey is not None:
                 inside &= (colours != self.grey).any(axis=-1)

@@ -43,8 +43,8 @@ class Block:
 class Layout:
     """Blocks of a map: where the rows and columns of cores begin, and where the last ones end.
 
-    The overlap is how many pixels a block reaches beyond its core; no core is narrower than twice
-    this.
+    The overlap is how many pixels a block reaches beyond its core; where there are several cores,
+    none is narrower than twice this.
     """
 
     rows: tuple[int, ...]
@@ -56,13 +56,16 @@ class Layout:
         """Blocks of at most so many pixels along a side, all about equally large."""
         if overlap is None:
             overlap = max(side // OVERLAP, min(DECISIVE, 2 * side // OVERLAP))
-        if side < SMALLEST or not 1 <= overlap <= side // 4:
-            raise InputError(
-                f"blocks of {side} pixels a side with an overlap of {overlap}",
-                expected=f"at least {SMALLEST} pixels, and an overlap of at most a quarter",
-                remedy="Allow for more memory, or leave the overlap out",
-            )
-        return cls(_borders(height, side, overlap), _borders(width, side, overlap), overlap)
+        if side >= SMALLEST and 1 <= overlap <= side // 4:
+            borders = [_borders(length, side, overlap) for length in (height, width)]
+            # Where three blocks in a row overlap, their shares add up to more than 1.
+            if all(len(each) == 2 or np.diff(each).min() >= 2 * overlap for each in borders):
+                return cls(borders[0], borders[1], overlap)
+        raise InputError(
+            f"blocks of {side} pixels a side with an overlap of {overlap}, for {height} x {width}",
+            expected=f"at least {SMALLEST} pixels, and no core narrower than twice the overlap",
+            remedy="Allow for more memory, or leave the overlap out",
+        )
 
     @classmethod
     def from_lists(cls, values: dict[str, Any]) -> Layout:

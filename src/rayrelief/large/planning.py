@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from rayrelief.backends.cpu import CPU
+from rayrelief.batch.base import PROCESS
 from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES, Camera
 from rayrelief.conventions import DepthKind
 from rayrelief.errors import InputError
@@ -15,9 +16,8 @@ from rayrelief.large.layout import SMALLEST, Layout, size_of
 from rayrelief.memory import in_words
 from rayrelief.methods.base import Method
 
-# Bytes of a process with its libraries and compiled kernels, and per pixel of a block for what it
-# reads: normals, mask, and the equations that are kept.
-PROCESS, READ = 450_000_000, 60
+# Bytes per pixel of a block for what it reads: normals, mask, and the equations that are kept.
+READ = 60
 
 
 def side_for(memory: int, workers: int, method: Method, threads: int | None) -> int:

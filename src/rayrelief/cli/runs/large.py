@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from rayrelief.batch.base import Engine, WorkersLostError
+from rayrelief.batch.base import PROCESS, SHARE, Engine, WorkersLostError
 from rayrelief.batch.here import Here
 from rayrelief.batch.kept import Kept
 from rayrelief.batch.plan import absolute
@@ -41,7 +41,7 @@ from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.judging import MapRefusedError
 from rayrelief.large.layout import Layout
 from rayrelief.large.opening import TIFF, ZARR
-from rayrelief.large.planning import PROCESS, check_fit, side_for
+from rayrelief.large.planning import check_fit, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import JOINING, integrate_blocks, kept_layout
 from rayrelief.large.store import check_ours
@@ -51,7 +51,6 @@ from rayrelief.methods.base import Method
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 QUIET = 10.0  # seconds after which a stage says again how far it is
-SHARE = 0.75  # of the available memory, unless told otherwise
 
 
 def is_large(paths: list[Path], out: Path) -> bool:

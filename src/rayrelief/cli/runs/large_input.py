@@ -83,12 +83,12 @@ def _own_mask(found: MapFile, memory: int) -> tuple[MapFile, list[str]]:
             notes.append(f"mask: {beside.name} beside the map has another size and is not used")
     if found.mask is not None:
         notes.append("mask: that in the group")
-    elif found.alpha:
+    elif not found.colours:
         notes.append("mask: from the fourth channel")
     else:
         notes.append(
             "mask: no mask given, every pixel is inside that has a normal and not the colour of a "
-            "background"
+            "background" + (", and whose fourth channel is above half" if found.alpha else "")
         )
     return found, notes
 

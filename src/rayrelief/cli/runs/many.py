@@ -87,12 +87,14 @@ def integrate_many(
 def engine_for(
     maps: int, workers: int | None, scheduler: str | None, threads: int | None
 ) -> Engine:
-    """Processes on this machine, or the cluster of a scheduler."""
+    """Processes on this machine, or the cluster of a scheduler; InputError if it has no workers."""
     if scheduler is None:
         return Processes.sharing_this_machine(maps, workers, threads)
     from rayrelief.batch.cluster import Cluster
 
-    return Cluster(scheduler, threads)
+    cluster = Cluster(scheduler, threads)
+    cluster.workers()  # tasks would wait for the first one, for ever and without a word
+    return cluster
 
 
 def worker_count(text: str) -> int | None:
