@@ -16,7 +16,7 @@ from rayrelief.errors import InputError
 from rayrelief.large.steps import Job
 from rayrelief.large.store import RUN
 
-FORMAT = 2  # of the files of a working folder: another one is not gone on with
+FORMAT = 3  # of the files of a working folder: another one is not gone on with
 REFUSED = "refused"
 RAYS = 33  # along each side of an image, of a camera that numbers describe
 
