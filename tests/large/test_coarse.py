@@ -5,8 +5,8 @@ from numpy.testing import assert_allclose
 
 from rayrelief.cameras import Orthographic
 from rayrelief.large.coarse import Coarse
-from rayrelief.large.joining import Member, lift
-from rayrelief.large.layout import NODES, Layout
+from rayrelief.large.joining import Member, lift, unknowns_of
+from rayrelief.large.layout import Layout
 from rayrelief.methods import Smooth
 
 HEIGHT, WIDTH = 90, 70
@@ -25,22 +25,24 @@ def test_its_matrix_is_what_moves_change_about_the_residual(in_memory, depth_of)
     _, finished = depth_of(source, camera, Smooth(connectivity=8), layout)
     job, sweep = finished.job, len(finished.changes)
     assert sum(job.bending) < job.first[-1]
-    moves = rng.normal(size=(job.first[-1], NODES**2))
+    starts = np.cumsum([0, *(unknowns_of(job, number) for number in range(len(layout)))])
+    moves = rng.normal(size=starts[-1])
     for number in range(len(layout)):
         block = layout.block(number)
         member = Member(block, block.whole, job.store.read("parts", number), np.ones(()))
-        own = moves[job.first[number] : job.first[number + 1]]
-        x = job.store.read(job.surface(sweep), number) + lift(job, member, own)
+        own = moves[starts[number] : starts[number + 1]]
+        moved = lift(job, member, (np.arange(len(own)), own))
+        x = job.store.read(job.surface(sweep), number) + moved
         job.store.write(job.surface(sweep + 1), number, x)
-    asked = np.zeros((2, *moves.shape))
+    asked = np.zeros((2, len(moves)))
     product = np.zeros(moves.size)
     for number in range(len(layout)):
         for k in (0, 1):
-            for block, values in job.balance(number, sweep + k):
-                asked[k, job.first[block] : job.first[block + 1]] += values
+            for block, which, values in job.balance(number, sweep + k):
+                asked[k, starts[block] + which] += values
         coupling = job.couple(number)
-        np.add.at(product, coupling.first, coupling.value * moves.ravel()[coupling.second])
-    assert_allclose((asked[0] - asked[1]).ravel(), product, atol=1e-9 * np.abs(product).max())
+        np.add.at(product, coupling.first, coupling.value * moves[coupling.second])
+    assert_allclose(asked[0] - asked[1], product, atol=1e-9 * np.abs(product).max())
 
 
 def test_moves_take_away_what_is_asked_of_the_nodes(in_memory, depth_of):
@@ -51,12 +53,14 @@ def test_moves_take_away_what_is_asked_of_the_nodes(in_memory, depth_of):
     _, finished = depth_of(in_memory(normals, mask), camera, Smooth(), layout)
     job = finished.job
     couplings = [job.couple(number) for number in range(len(layout))]
-    coarse = Coarse(couplings, job.first[-1])
-    wanted = np.random.default_rng(1).normal(size=(job.first[-1], NODES**2))
+    coarse = Coarse(couplings, job)
+    counts = [unknowns_of(job, number) for number in range(len(layout))]
+    wanted = np.random.default_rng(1).normal(size=sum(counts))
     right = np.zeros(wanted.size)
     for coupling in couplings:
-        np.add.at(right, coupling.first, coupling.value * wanted.ravel()[coupling.second])
-    blocks = np.split(right.reshape(wanted.shape), job.first[1:-1])
-    found = coarse.moves([[*enumerate(blocks)]], job.first)
+        np.add.at(right, coupling.first, coupling.value * wanted[coupling.second])
+    blocks = np.split(right, np.cumsum(counts)[:-1])
+    asked = [(n, np.arange(len(block)), block) for n, block in enumerate(blocks)]
+    found = coarse.moves([asked])
     # The constant of the map is free.
     assert np.std(found - wanted) < 1e-4 * np.std(wanted)

@@ -1,14 +1,15 @@
 """The coarse problem: what moves the parts of all blocks so that the energy is least.
 
 The surface is the sum over blocks of share * (x of the block + the bilinear move of its part). The
-moves of all nodes that minimise the energy of all equations solve a problem with one unknown per
-part and node, and a matrix Z^T A Z in which those are neighbours that an equation joins.
+moves that minimise the energy of all equations solve a problem with one unknown per node of each
+part that may bend and one per other part, and a matrix Z^T A Z in which those are neighbours that
+an equation joins. What is one core's alone has none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations_with_replacement, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import numpy.typing as npt
 from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.graph import STEPS
-from rayrelief.large.joining import Asked, equations_of, members, nodes
-from rayrelief.large.layout import NODES, Block, IntArray, Window, common, shape_of, within
+from rayrelief.large.joining import Asked, Moves, equations_of, members, nodes, unknowns_of
+from rayrelief.large.layout import NODES, Block, IntArray, Window, common, shape_of, size_of, within
 
 if TYPE_CHECKING:
     from rayrelief.large.steps import Job
@@ -28,6 +29,7 @@ REGULAR = 1e-11  # of the diagonal: fixes what nothing else determines
 LEAST = 1e-11  # of its largest value: what the diagonal counts as at least
 SAME = 1e-12  # weights of one unknown at two pixels that differ by less do not differ
 CORNERS = 4
+MOST = 1024  # unknowns whose matrix is dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,8 @@ class Coupling:
     first, second, value
         (E,) unknowns, and what is added to the matrix there.
     links
-        (L, 2) parts of different blocks that have a pixel in common. They are one piece of surface,
-        even if both count alike at all of their pixels, so that no equation joins their unknowns.
+        (L, 2) parts that have a pixel in common, each also with itself. They are one piece of
+        surface, even if both count alike at all of their pixels, so that no equation joins them.
     """
 
     first: IntArray
@@ -50,16 +52,16 @@ class Coupling:
 
 
 def couple_core(job: Job, block: Block) -> Coupling:
-    """Coarse matrix of the equations of one core: Z^T A Z, with the moves of all nodes in Z."""
+    """Coarse matrix of the equations of one core: Z^T A Z, with the moves of all unknowns in Z."""
     steps = np.array(STEPS[job.connectivity][::2], dtype=np.int64)
     # Unknowns of the blocks around are counted from 0: those of the whole map are too many.
     near = [each.number for each in job.layout.around(job.layout.grown(block.core, 1))]
-    counts = [NODES**2 * (job.first[n + 1] - job.first[n]) for n in near]
+    counts = [unknowns_of(job, n) for n in near]
     begin = dict(zip(near, np.cumsum([0, *counts]).tolist(), strict=False))
-    whole = np.concatenate(
-        [np.arange(c) + NODES**2 * job.first[n] for n, c in zip(near, counts, strict=True)]
-    )
+    starts = _starts(job)
+    whole = np.concatenate([np.arange(starts[n], starts[n + 1]) for n in near])
     local = np.full(len(whole), -1, np.int32)
+    dense = np.zeros((MOST, MOST))
     first, second, value = [], [], []
     rows, columns = block.core
     for top in range(rows.start, rows.stop, TILE):
@@ -76,11 +78,13 @@ def couple_core(job: Job, block: Block) -> Coupling:
                 np.ascontiguousarray(array[(slice(None), *part)])
                 for array in (unknown, weight, conductance)
             )
-            met, matrix = _galerkin(arrays, steps, bounds, local)
-            i, j = np.nonzero(matrix)
-            first.append(whole[met[i]])
-            second.append(whole[met[j]])
-            value.append(matrix[i, j])
+            done = 0
+            while done < size_of(tile):
+                met, matrix, done = _galerkin(arrays, steps, bounds, local, dense, done)
+                i, j = np.nonzero(matrix)
+                first.append(whole[met[i]])
+                second.append(whole[met[j]])
+                value.append(matrix[i, j])
     both, total = _added_up(*map(np.concatenate, (first, second, value)))
     return Coupling(both[0], both[1], total, _links(job, block.core))
 
@@ -90,11 +94,13 @@ class Coarse:
 
     Attributes
     ----------
-    component
-        (parts,) which parts hang together.
+    parts, component
+        (P,) numbers of the parts that have unknowns, and which of them hang together.
+    part
+        (U,) which of those parts each unknown moves.
     """
 
-    def __init__(self, couplings: list[Coupling], parts: int) -> None:
+    def __init__(self, couplings: list[Coupling], job: Job) -> None:
         from scipy.sparse import coo_array, diags_array
         from scipy.sparse.csgraph import connected_components
         from scipy.sparse.linalg import splu
@@ -102,13 +108,16 @@ class Coarse:
         first = np.concatenate([c.first for c in couplings])
         second = np.concatenate([c.second for c in couplings])
         value = np.concatenate([c.value for c in couplings])
-        self.parts = parts
         links = np.concatenate([c.links for c in couplings])
-        one = np.concatenate((first // NODES**2, links[:, 0]))
-        other = np.concatenate((second // NODES**2, links[:, 1]))
-        joined = coo_array((np.ones(len(one)), (one, other)), shape=(parts, parts))
+        self.parts = np.unique(links)
+        self._starts = _starts(job)
+        self._unknowns, self.part = _numbered(job, self.parts, self._starts)
+        first, second = (np.searchsorted(self._unknowns, each) for each in (first, second))
+        pairs = np.searchsorted(self.parts, links).T
+        one, other = np.concatenate((self.part[np.stack((first, second))], pairs), axis=1)
+        joined = coo_array((np.ones(len(one)), (one, other)), shape=(len(self.parts),) * 2)
         self.component: npt.NDArray[np.int32] = connected_components(joined, directed=False)[1]
-        # Most parts are small, and do not reach most nodes of their block.
+        # Most large parts do not reach all nodes of their block.
         self._met, position = np.unique(first, return_inverse=True)
         entries = value, (position, np.searchsorted(self._met, second))
         matrix: Any = coo_array(entries, shape=(len(self._met),) * 2).tocsc()
@@ -121,21 +130,45 @@ class Coarse:
         found = len(self._met) > 0
         self._solver = splu((matrix + regular).tocsc(), **order) if found else None
 
-    def moves(self, asked: list[list[Asked]], first: tuple[int, ...]) -> FloatArray:
-        """Moves (parts, nodes), from what all cores ask of the nodes of some blocks."""
-        right = np.zeros((self.parts, NODES**2))
+    def moves(self, asked: list[list[Asked]]) -> FloatArray:
+        """Moves (U,), from what all cores ask of unknowns of some blocks."""
+        right = np.zeros(len(self._unknowns))
         for core in asked:
-            for number, values in core:
-                right[first[number] : first[number + 1]] += values
-        moves = np.zeros(right.size)
+            for number, which, values in core:
+                right[np.searchsorted(self._unknowns, self._starts[number] + which)] += values
+        moves = np.zeros_like(right)
         if self._solver is None:
-            return moves.reshape(right.shape)
-        moves[self._met] = self._solver.solve(right.ravel()[self._met])
+            return moves
+        moves[self._met] = self._solver.solve(right[self._met])
         # The constant of a component is free, and rounding errors must not move it.
-        component = self.component[self._met // NODES**2]
+        component = self.component[self.part[self._met]]
         total, count = np.bincount(component, moves[self._met]), np.bincount(component)
         moves[self._met] -= (total / np.maximum(count, 1))[component]
-        return moves.reshape(right.shape)
+        return moves
+
+    def by_block(self, moves: FloatArray) -> Moves:
+        """Moves (U,) of all unknowns, block by block."""
+        ends = pairwise(np.searchsorted(self._unknowns, self._starts).tolist())
+        return {
+            number: (self._unknowns[begin:end] - self._starts[number], moves[begin:end])
+            for number, (begin, end) in enumerate(ends)
+        }
+
+
+def _starts(job: Job) -> IntArray:
+    """First unknown of each block, and how many there are in all."""
+    return np.cumsum([0, *(unknowns_of(job, number) for number in range(len(job.layout)))])
+
+
+def _numbered(job: Job, parts: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
+    """Unknowns (U,) of some parts, and which of these each moves."""
+    number = np.searchsorted(job.first, parts, side="right") - 1
+    label, bending = parts - np.take(job.first, number), np.array(job.bending)[number]
+    more = NODES**2 - 1
+    count = np.where(label < bending, 1 + more, 1)
+    first = starts[number] + label + more * np.minimum(label, bending)
+    part = np.repeat(np.arange(len(parts)), count)
+    return first[part] + np.arange(len(part)) - (np.cumsum(count) - count)[part], part
 
 
 def _unknowns(
@@ -162,9 +195,9 @@ def _unknowns(
 
 
 def _links(job: Job, window: Window) -> IntArray:
-    """Parts (L, 2) of different blocks that have a pixel of a window in common."""
+    """Parts (L, 2) that have a pixel of a window in common, each also with itself."""
     found = []
-    for one, other in combinations(members(job, window), 2):
+    for one, other in combinations_with_replacement(members(job, window), 2):
         both = common(one.both, other.both)
         parts = [
             np.where(part >= 0, part.astype(np.int64) + job.first[member.block.number], -1)
@@ -186,50 +219,53 @@ def _added_up(first: IntArray, second: IntArray, value: FloatArray) -> tuple[Int
 
 
 @njit(cache=True)
-def _galerkin(arrays: Any, steps: Any, bounds: Any, local: Any) -> Any:
-    """Unknowns of a tile, and their dense matrix from the equations of its own pixels.
+def _galerkin(arrays: Any, steps: Any, bounds: Any, local: Any, dense: Any, done: int) -> Any:
+    """Unknowns in the equations of a tile's own pixels, their dense matrix, and how many are done.
 
-    Unknowns and weights (Q, h, w) and conductances (P, h, w) include the pixels around those within
-    the bounds; local is all -1 before and afterwards.
+    It begins after those done, and ends before there are too many unknowns. Unknowns and weights
+    (Q, h, w) and conductances (P, h, w) include the pixels around those within the bounds; local is
+    all -1 and dense all 0 before and afterwards.
     """
     unknown, weight, conductance = arrays
-    met = np.empty(unknown.size, np.int64)
-    count = 0
-    for k in unknown.ravel():
-        if k >= 0 and local[k] < 0:
-            local[k] = count
-            met[count] = k
-            count += 1
-    matrix = np.zeros((count, count))
+    met, count = np.empty(len(dense), np.int64), 0
     at, by = np.empty(2 * len(unknown), np.int64), np.empty(2 * len(unknown))
     top, bottom, left, right = bounds
-    for i in range(top, bottom):
-        for j in range(left, right):
-            for p in range(len(steps)):
-                say = conductance[p, i, j]
-                if say <= 0:
+    width = right - left
+    while done < (bottom - top) * width and count + len(steps) * len(at) <= len(dense):
+        i, j = top + done // width, left + done % width
+        done += 1
+        for p in range(len(steps)):
+            say = conductance[p, i, j]
+            if say <= 0:
+                continue
+            i_there, j_there = i + steps[p, 1], j + steps[p, 0]
+            n = 0
+            for q in range(len(unknown)):
+                a, b = unknown[q, i, j], unknown[q, i_there, j_there]
+                here, there = weight[q, i, j], weight[q, i_there, j_there]
+                if a == b:
+                    if a >= 0 and here != there:
+                        n = _put(at, by, n, a, here - there)
                     continue
-                i_there, j_there = i + steps[p, 1], j + steps[p, 0]
-                n = 0
-                for q in range(len(unknown)):
-                    a, b = unknown[q, i, j], unknown[q, i_there, j_there]
-                    here, there = weight[q, i, j], weight[q, i_there, j_there]
-                    if a == b:
-                        if a >= 0 and here != there:
-                            n = _put(at, by, n, local[a], here - there)
-                        continue
-                    if a >= 0:
-                        n = _put(at, by, n, local[a], here)
-                    if b >= 0:
-                        n = _put(at, by, n, local[b], -there)
-                n = _differing(at, by, n)
-                for k in range(n):
-                    scaled = say * by[k]
-                    for m in range(n):
-                        matrix[at[k], at[m]] += scaled * by[m]
+                if a >= 0:
+                    n = _put(at, by, n, a, here)
+                if b >= 0:
+                    n = _put(at, by, n, b, -there)
+            n = _differing(at, by, n)
+            for k in range(n):
+                if local[at[k]] < 0:
+                    local[at[k]] = count
+                    met[count] = at[k]
+                    count += 1
+            for k in range(n):
+                scaled = say * by[k]
+                for m in range(n):
+                    dense[local[at[k]], local[at[m]]] += scaled * by[m]
     for k in range(count):
         local[met[k]] = -1
-    return met[:count].copy(), matrix
+    matrix = dense[:count, :count].copy()
+    dense[:count, :count] = 0.0
+    return met[:count].copy(), matrix, done
 
 
 @njit(inline="always")

@@ -1,8 +1,11 @@
 """Joining blocks: the surface is that of all blocks by their shares, each part of a block moved.
 
 What moves a large part is bilinear on a grid of nodes over its block: so it may be lifted, tilted
-and bent. A small one, which hardly reaches some of the nodes, is lifted alone, by its first node.
-By how much is found by a coarse problem (coarse.py).
+and bent. A small one, which hardly reaches some of the nodes, is lifted alone. By how much is found
+by a coarse problem (coarse.py), whose unknowns are all nodes of large parts, and small parts.
+
+What no equation joins to anything beyond one core is that core's alone: no other block has a share
+in it, and it has no unknown. Of such dust a map may have as many pieces as pixels.
 """
 
 from __future__ import annotations
@@ -21,21 +24,31 @@ from rayrelief.large.layout import NODES, Block, IntArray, Window, common, shape
 if TYPE_CHECKING:
     from rayrelief.large.steps import Job
 
-Asked = tuple[int, FloatArray]
-"""Number of a block, and what is asked of each of its parts and nodes (P, nodes)."""
+INSIDE, ALONE = 1, 2  # pixels of a core; those of parts of the map that are in no other core
 
-Moves = Mapping[int, FloatArray]
-"""Of blocks, by their numbers, the moves (P, nodes) of their parts."""
+Asked = tuple[int, IntArray, FloatArray]
+"""Number of a block, unknowns of it, counted from its first, and what is asked of each."""
+
+Own = tuple[IntArray, FloatArray]
+"""Unknowns of a block, counted from its first, and their moves; all others do not move."""
+
+Moves = Mapping[int, Own]
+"""Moves of blocks, by their numbers."""
+
+
+def unknowns_of(job: Job, number: int) -> int:
+    """Unknowns of a block: all nodes of each part that may bend, and one of each other part."""
+    return job.first[number + 1] - job.first[number] + (NODES**2 - 1) * job.bending[number]
 
 
 def equations_of(job: Job, window: Window) -> EdgeImages:
-    """Equations of a window, each as the block decided that its pixel a is in the core of."""
+    """Equations of a window, each as the block decided whose core has its pixel a."""
     stacked = job.store.window(job.layout, "equations", window)
     inside = job.store.window(job.layout, "inside", window)
     images = EdgeImages.stacked(job.connectivity, stacked)
     for _, here, there, conductance, _ in images.pairs():
         # Two blocks may differ about a pixel beside one without a normal.
-        conductance[~(inside[here] & inside[there])] = 0.0
+        conductance[(inside[here] == 0) | (inside[here] != inside[there])] = 0.0
     return images
 
 
@@ -48,7 +61,8 @@ class Member:
     block, both
         The block, and what it and the window have in common.
     labels, share
-        (h, w) parts of the block there, -1 where it has none, and what it counts at each pixel.
+        (h, w) parts of the block there, -1 where it has none that is joined to those of other
+        blocks, and what it counts at each pixel.
     """
 
     block: Block
@@ -59,30 +73,39 @@ class Member:
 
 def members(job: Job, window: Window) -> Iterator[Member]:
     """What each block has of a window."""
+    alone = job.store.window(job.layout, "inside", window) == ALONE
     for block in job.layout.around(window):
         both = common(block.whole, window)
         if size_of(both):
             labels = job.store.read("parts", block.number)[within(both, block.whole)]
-            yield Member(block, both, labels, job.layout.share(block, both))
+            share = job.layout.share(block, both)
+            if (here := alone[within(both, window)]).any():
+                labels, core = np.where(here, np.int32(-1), labels), common(block.core, window)
+                share[here] = 0.0
+                share[within(core, both)][here[within(core, both)]] = 1.0
+            yield Member(block, both, labels, share)
 
 
 def nodes(job: Job, member: Member) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Nodes (h, w) that move each pixel, counted over all parts of its block, and their weights.
+    """Unknowns (h, w) that move each pixel, counted from the first of its block, and their weights.
 
-    There are four for each pixel. They are negative where the block has no part.
+    There are four for each pixel. They are -1 where the block has no part.
     """
-    first = member.labels.astype(np.int64) * NODES**2
-    bends = member.labels < job.bending[member.block.number]
+    labels, bending = member.labels.astype(np.int64), job.bending[member.block.number]
+    bends = (labels >= 0) & (labels < bending)
+    first = np.where(bends, NODES**2 * labels, labels + (NODES**2 - 1) * bending)
+    first[labels < 0] = -1
     for node, weight in job.layout.corners(member.block, member.both):
         yield first + np.where(bends, node, 0), weight
 
 
-def lift(job: Job, member: Member, moves: FloatArray) -> FloatArray:
-    """By how much (h, w) the parts of a block are moved, from the moves (P, nodes) of its nodes."""
-    padded = np.append(moves.ravel(), np.zeros(NODES**2))  # the last ones where there is no part
+def lift(job: Job, member: Member, own: Own) -> FloatArray:
+    """By how much (h, w) the parts of a block are moved."""
+    moves = np.zeros(unknowns_of(job, member.block.number) + 1)  # the last where there is no part
+    moves[own[0]] = own[1]
     lifted: FloatArray = np.zeros(shape_of(member.both))
-    for node, weight in nodes(job, member):
-        lifted += weight * padded[node]
+    for unknown, weight in nodes(job, member):
+        lifted += weight * moves[unknown]
     return lifted
 
 
@@ -127,11 +150,12 @@ def residual_of_core(job: Job, block: Block, sweep: int) -> list[Asked]:
     asked = []
     for member in members(job, block.core):
         number = member.block.number
-        count = NODES**2 * (job.first[number + 1] - job.first[number])
+        count = unknowns_of(job, number)
         inside = member.labels >= 0
         much = (member.share * left[within(member.both, block.core)])[inside]
         total = np.zeros(count)
-        for node, weight in nodes(job, member):
-            total += np.bincount(node[inside], weight[inside] * much, minlength=count)
-        asked.append((number, total.reshape(-1, NODES**2)))
+        for unknown, weight in nodes(job, member):
+            total += np.bincount(unknown[inside], weight[inside] * much, minlength=count)
+        which = np.flatnonzero(total)
+        asked.append((number, which, total[which]))
     return asked

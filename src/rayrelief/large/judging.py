@@ -26,6 +26,8 @@ class Decided:
         Pixels of the core with a depth, with a normal, and with one that faces away.
     parts, bending
         Parts of the block, and how many of the first ones may bend.
+    alone
+        How many pieces of the map, each joined to nothing else, lie in the core.
     outcome
         Name of how the run ended; empty where the block has no pixel.
     """
@@ -35,6 +37,7 @@ class Decided:
     facing_away: int = 0
     parts: int = 0
     bending: int = 0
+    alone: int = 0
     outcome: str = ""
 
 

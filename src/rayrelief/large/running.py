@@ -115,11 +115,12 @@ def integrate_blocks(
     state = _sweeps(job, work, coarse, tolerance)
     constants, components = _constants(job, work, coarse, state)
     task = partial(job.finish, sweep=state.sweep)
-    work.each("writing blocks", task, _with_moves(job, constants))
+    work.each("writing blocks", task, _with_moves(job, coarse, constants))
     settled = len(layout) == 1 or state.left <= tolerance
     failed = _failed(first, *([] if decided is first else [decided]))
     if state.short or failed:
         _warn(state.short, failed, len(layout))
+    components += sum(each.alone for each in decided)
     converged = settled and not state.short and not failed
     return Finished(job, first, (*before, *state.changes), converged, components)
 
@@ -148,7 +149,7 @@ def _look(job: Job, work: _Work, decided: list[Decided], tolerance: float) -> li
         job, coarse = _coupled(job, work, decided)
         state = _sweeps(job, work, coarse, tolerance)
         task = partial(job.join, sweep=state.sweep)
-        work.each("keeping blocks", task, _with_moves(job, state.moves))
+        work.each("keeping blocks", task, _with_moves(job, coarse, state.moves))
         noted = {"changes": state.changes}
         job.store.note(JOINED, noted)
         job.store.discard(job.surface(state.sweep), len(job.layout))
@@ -161,7 +162,7 @@ def _coupled(job: Job, work: _Work, decided: list[Decided]) -> tuple[Job, Coarse
     first = np.cumsum([0, *(each.parts for each in decided)])
     bending = tuple(each.bending for each in decided)
     job = replace(job, first=tuple(first.tolist()), bending=bending)
-    return job, Coarse(work.each("joining blocks", job.couple), job.first[-1])
+    return job, Coarse(work.each("joining blocks", job.couple), job)
 
 
 def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
@@ -175,8 +176,8 @@ def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
             break
         sweep = state.sweep + 1
         rings = np.split(state.ring, ends[:-1])
-        own = [state.moves[job.first[n] : job.first[n + 1]] for n in numbers]
-        given = [*zip(numbers, rings, own, strict=True)]
+        own = coarse.by_block(state.moves)
+        given = [*zip(numbers, rings, own.values(), strict=True)]
         stage = f"sweep {sweep}{_far(state.left, tolerance)}"
         solved = work.each(stage, partial(job.solve, sweep=sweep), given)
         found = _joined(job, work, coarse, sweep)
@@ -199,16 +200,16 @@ def _far(left: float, tolerance: float) -> str:
 def _joined(job: Job, work: _Work, coarse: Coarse, sweep: int) -> State:
     """Moves of all nodes after a sweep, and the values around the blocks with them."""
     asked = work.each(f"sweep {sweep}{JOINING}", partial(job.balance, sweep=sweep))
-    moves = coarse.moves(asked, job.first)
+    moves = coarse.moves(asked)
     blocks = map(job.layout.block, range(len(job.layout)))
-    own = _by_block(job, moves)
+    own = coarse.by_block(moves)
     rings = [ring_values(job, block, sweep, own) for block in blocks]
     return State(sweep, np.concatenate(rings), moves)
 
 
-def _with_moves(job: Job, moves: FloatArray) -> list[tuple[int, Moves]]:
+def _with_moves(job: Job, coarse: Coarse, moves: FloatArray) -> list[tuple[int, Moves]]:
     """Each block, and the moves of what is joined in its core: those of all do not travel."""
-    own = _by_block(job, moves)
+    own = coarse.by_block(moves)
     around = (job.layout.around(job.layout.block(number).core) for number in own)
     return [
         (number, {block.number: own[block.number] for block in blocks})
@@ -216,18 +217,13 @@ def _with_moves(job: Job, moves: FloatArray) -> list[tuple[int, Moves]]:
     ]
 
 
-def _by_block(job: Job, moves: FloatArray) -> Moves:
-    """Moves of the parts of each block."""
-    return {n: moves[job.first[n] : job.first[n + 1]] for n in range(len(job.layout))}
-
-
 def _constants(job: Job, work: _Work, coarse: Coarse, state: State) -> tuple[FloatArray, int]:
     """Moves with which the median of each component is 0, and how many components there are."""
     every = max(1, math.ceil(math.sqrt(math.prod(job.layout.shape) / SAMPLES)))
     task = partial(job.sample, sweep=state.sweep, every=every)
-    samples = work.each("finding the median", task, _with_moves(job, state.moves))
+    samples = work.each("finding the median", task, _with_moves(job, coarse, state.moves))
     parts, values, regular = (np.concatenate(each) for each in zip(*samples, strict=True))
-    component = coarse.component[parts]
+    component = coarse.component[np.searchsorted(coarse.parts, parts)]
     # Of what no regular sample hits any pixel has to do.
     count = int(coarse.component.max(initial=-1)) + 1
     hit = np.bincount(component[regular], minlength=count) > 0
@@ -235,7 +231,7 @@ def _constants(job: Job, work: _Work, coarse: Coarse, state: State) -> tuple[Flo
     found, number = np.unique(component[kept], return_inverse=True)
     shifts = np.zeros(count)
     shifts[found] = label_medians(values[kept], number.astype(np.int32))
-    return state.moves - shifts[coarse.component][:, None], len(found)
+    return state.moves - shifts[coarse.component[coarse.part]], len(found)
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,23 @@ import numpy.typing as npt
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
-from rayrelief.graph import STEPS, Connectivity
+from rayrelief.graph import STEPS, Connectivity, PixelGraph
 from rayrelief.large.coarse import Coupling, couple_core
 from rayrelief.large.equations import EdgeImages, parts, settled
-from rayrelief.large.joining import Asked, Moves, filled, glued, residual_of_core
+from rayrelief.large.joining import (
+    ALONE,
+    INSIDE,
+    Asked,
+    Moves,
+    Own,
+    filled,
+    glued,
+    residual_of_core,
+)
 from rayrelief.large.judging import Decided, usable
 from rayrelief.large.layout import Block, Layout, Window, shape_of, within
 from rayrelief.large.store import JOINED, SHORT, Store, refusing_damage
-from rayrelief.large.sweeping import solve_block
+from rayrelief.large.sweeping import centre_alone, solve_block
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, Problem, assemble
@@ -110,7 +119,7 @@ class Job:
         """What the equations of a core ask of the nodes of blocks after a sweep."""
         return residual_of_core(self, self.layout.block(number), sweep)
 
-    def solve(self, given: tuple[int, FloatArray, FloatArray], sweep: int) -> bool:
+    def solve(self, given: tuple[int, FloatArray, Own], sweep: int) -> bool:
         """Solve a block with the values of its ring held: its number, those, and its moves.
 
         Returns whether the solver converged.
@@ -130,12 +139,15 @@ class Job:
         self.store.write(JOINED, number, glued(self, self.layout.block(number).core, sweep, moves))
 
     def sample(self, given: tuple[int, Moves], sweep: int, every: int) -> Sample:
-        """Parts and values of some pixels of a core: every so many a side, and one of each part."""
+        """Parts and values of some pixels of a core: every so many a side, and one of each part.
+
+        Not of what is the core's alone, whose median is found where it lies.
+        """
         number, moves = given
         block = self.layout.block(number)
         x = glued(self, block.core, sweep, moves)
         labels = self.store.read("parts", number)[within(block.core, block.whole)]
-        inside = np.isfinite(x) & (labels >= 0)
+        inside = np.isfinite(x) & (labels >= 0) & (self.store.read("inside", number) == INSIDE)
         first = np.flatnonzero(inside)[np.unique(labels[inside], return_index=True)[1]]
         regular = np.zeros_like(inside)
         regular[::every, ::every] = inside[::every, ::every]
@@ -147,7 +159,9 @@ class Job:
     def finish(self, given: tuple[int, Moves], sweep: int) -> None:
         """Keep the depth of a core."""
         number, moves = given
-        x = glued(self, self.layout.block(number).core, sweep, moves)
+        block = self.layout.block(number)
+        x = glued(self, block.core, sweep, moves)
+        centre_alone(self, block, x)
         depth = np.exp(x, out=x) if self.camera.central else x
         self.store.write("depth", number, depth.astype(np.float32))
 
@@ -173,12 +187,14 @@ class Job:
         x = problem.graph.scatter(solution.x)
         if problem.depth_kind != self.kind:
             _measured_along(_longer_rays(camera, x.shape), x, equations, self.connectivity)
-        inside = problem.graph.scatter(np.ones(problem.graph.size, np.bool_), fill=False)
+        core = within(block.core, block.whole)
+        inside, alone = _reach(problem.graph, core)
         self._keep(block, x, labels, equations, inside)
         return Decided(
-            pixels=int(np.count_nonzero(inside[within(block.core, block.whole)])),
+            pixels=int(np.count_nonzero(inside[core])),
             parts=int(labels.max()) + 1,
             bending=bending,
+            alone=alone,
             outcome=solution.outcome.name,
         )
 
@@ -203,7 +219,7 @@ class Job:
             np.full(shape, np.nan),
             np.full(shape, -1, np.int32),
             np.zeros((steps, *shape), np.float32),
-            np.zeros(shape, np.bool_),
+            np.zeros(shape, np.int8),
         )
         return Decided()
 
@@ -213,7 +229,7 @@ class Job:
         x: FloatArray,
         labels: npt.NDArray[np.int32],
         equations: SingleArray,
-        inside: BoolArray,
+        inside: npt.NDArray[np.int8],
     ) -> None:
         core = within(block.core, block.whole)
         self.store.write("inside", block.number, inside[core])
@@ -226,6 +242,17 @@ def connectivity_of(method: Method) -> Connectivity:
     """Neighbours that the equations of a method join."""
     found: Connectivity = getattr(method, "connectivity", 4)
     return found
+
+
+def _reach(graph: PixelGraph, core: Window) -> tuple[npt.NDArray[np.int8], int]:
+    """Where (h, w) a block is INSIDE, or ALONE in its core, 0 elsewhere; pieces that are alone."""
+    beyond = np.ones(graph.shape, np.bool_)
+    beyond[core] = False
+    component = graph.component_of_node
+    leaves = np.zeros(graph.component_count, np.bool_)
+    leaves[component[graph.gather(beyond)]] = True
+    kinds = np.where(leaves, INSIDE, ALONE).astype(np.int8)[component]
+    return graph.scatter(kinds, fill=0), int(np.count_nonzero(~leaves))
 
 
 def _longer_rays(camera: Camera, shape: tuple[int, ...]) -> FloatArray:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rayrelief.backends.threads import kernel_threads
+from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import STEPS, Int32Array, PixelGraph, pixel_graph
 from rayrelief.large.equations import EdgeImages
-from rayrelief.large.joining import Member, equations_of, filled, lift
+from rayrelief.large.joining import ALONE, Member, Own, equations_of, filled, lift
 from rayrelief.large.layout import Block, shape_of, within
 from rayrelief.operators import Operator
 from rayrelief.solvers.multigrid import Multigrid
@@ -24,18 +25,18 @@ SOLVER = Multigrid(rtol=1e-4)
 
 
 def solve_block(
-    job: Job, block: Block, sweep: int, ring: FloatArray, moves: FloatArray
+    job: Job, block: Block, sweep: int, ring: FloatArray, moves: Own
 ) -> tuple[FloatArray, bool]:
     """Surface (h, w) of a block, from its surface after a sweep; whether the solver converged.
 
-    The sweep's surface is taken with the moves of its nodes.
+    The sweep's surface is taken with the moves of its parts.
 
     What is solved for is the correction. Equations that lead to the ring become anchors: their say
     goes to the diagonal, and what they ask for is in the residual.
     """
     outer = job.layout.grown(block.whole, 1)
     whole = within(block.whole, outer)
-    inside = job.store.window(job.layout, "inside", outer)
+    inside = job.store.window(job.layout, "inside", outer) > 0
     free = np.zeros_like(inside)
     free[whole] = inside[whole]
     if not free.any():
@@ -74,7 +75,18 @@ def _without_means(values: FloatArray, component: Int32Array, which: BoolArray) 
     return less
 
 
-def _start(job: Job, block: Block, sweep: int, moves: FloatArray) -> FloatArray:
+def centre_alone(job: Job, block: Block, x: FloatArray) -> None:
+    """Shift what is a core's alone of its surface (h, w), in place: the median of each is 0."""
+    alone = job.store.window(job.layout, "inside", block.core) == ALONE
+    if not alone.any():
+        return
+    conductance, _ = _system(equations_of(job, block.core), alone)
+    graph, _ = _graph(job, alone, conductance)
+    values, component = graph.gather(x), graph.component_of_node
+    x[alone] = graph.scatter(values - label_medians(values, component)[component])[alone]
+
+
+def _start(job: Job, block: Block, sweep: int, moves: Own) -> FloatArray:
     """Surface of the block after the last sweep; the median of it where it has none yet."""
     x = np.array(job.store.read(job.surface(sweep), block.number))
     labels = job.store.read("parts", block.number)
