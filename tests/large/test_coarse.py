@@ -4,6 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from rayrelief.cameras import Orthographic
+from rayrelief.large import coarse
 from rayrelief.large.coarse import Coarse
 from rayrelief.large.joining import Member, lift, unknowns_of
 from rayrelief.large.layout import Layout
@@ -45,6 +46,31 @@ def test_its_matrix_is_what_moves_change_about_the_residual(in_memory, depth_of)
     assert_allclose(asked[0] - asked[1], product, atol=1e-9 * np.abs(product).max())
 
 
+def test_a_matrix_is_the_same_in_smaller_pieces(in_memory, depth_of, monkeypatch):
+    normals = np.zeros((HEIGHT, WIDTH, 3))
+    normals[..., 2] = -1.0
+    mask, layout = np.ones((HEIGHT, WIDTH), bool), Layout.of(HEIGHT, WIDTH, 56, 8)
+    camera = Orthographic(size=(WIDTH, HEIGHT))
+    _, finished = depth_of(in_memory(normals, mask), camera, Smooth(), layout)
+    whole = finished.job.couple(0)
+    counts = []
+
+    def counted(*args):
+        met, matrix, done = galerkin(*args)
+        counts.append(len(met))
+        return met, matrix, done
+
+    galerkin = coarse._galerkin
+    monkeypatch.setattr(coarse, "_galerkin", counted)
+    monkeypatch.setattr(coarse, "MOST", 100)
+    pieces = finished.job.couple(0)
+    assert len(counts) > 1
+    assert max(counts) <= 100
+    assert_allclose(pieces.first, whole.first)
+    assert_allclose(pieces.second, whole.second)
+    assert_allclose(pieces.value, whole.value, atol=1e-12 * np.abs(whole.value).max())
+
+
 def test_moves_take_away_what_is_asked_of_the_nodes(in_memory, depth_of):
     normals = np.zeros((HEIGHT, WIDTH, 3))
     normals[..., 2] = -1.0
@@ -53,7 +79,7 @@ def test_moves_take_away_what_is_asked_of_the_nodes(in_memory, depth_of):
     _, finished = depth_of(in_memory(normals, mask), camera, Smooth(), layout)
     job = finished.job
     couplings = [job.couple(number) for number in range(len(layout))]
-    coarse = Coarse(couplings, job)
+    problem = Coarse(couplings, job)
     counts = [unknowns_of(job, number) for number in range(len(layout))]
     wanted = np.random.default_rng(1).normal(size=sum(counts))
     right = np.zeros(wanted.size)
@@ -61,6 +87,6 @@ def test_moves_take_away_what_is_asked_of_the_nodes(in_memory, depth_of):
         np.add.at(right, coupling.first, coupling.value * wanted[coupling.second])
     blocks = np.split(right, np.cumsum(counts)[:-1])
     asked = [(n, np.arange(len(block)), block) for n, block in enumerate(blocks)]
-    found = coarse.moves([asked])
+    found = problem.moves([asked])
     # The constant of the map is free.
     assert np.std(found - wanted) < 1e-4 * np.std(wanted)
