@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument("--in-memory", action="store_true")
     parser.add_argument("--window", type=int, help="pixels of the part of the in-memory run")
     parser.add_argument("--seed", type=int, default=0, help="of a crowd")
+    parser.add_argument("--one-look", action="store_true", help="jumps, of ordered: no step 4")
     parser.add_argument("--overlap", type=int, default=None)
     parser.add_argument("--block", type=int, default=2500)
     parser.add_argument("--count", type=int, default=2000, help="maps")

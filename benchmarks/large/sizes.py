@@ -20,15 +20,25 @@ from rayrelief.cameras import Camera
 from rayrelief.conventions import SingleArray
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.large.layout import Layout
+from rayrelief.methods import Ordered
 from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.crowd import crowd, crowd_camera
 
 RIM = 20  # a window is so many times as wide as the rim that is not compared
 
 
+class OneLook(Ordered):
+    """The method, which does not say how it goes on from a joined surface."""
+
+    @property
+    def continued(self) -> Ordered:
+        raise AttributeError("continued")
+
+
 def jumps(options: argparse.Namespace) -> None:
     """A crowd in blocks against the same in one piece, and both against the truth."""
-    side, method = options.side, RECIPES[options.method]()
+    side = options.side
+    method = OneLook() if options.one_look else RECIPES[options.method]()
     scene = crowd(side, side, seed=options.seed)
     camera = crowd_camera(side, side).crop(0, 0, side, side)
     truth = np.asarray(scene.depth)

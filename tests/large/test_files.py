@@ -14,7 +14,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import rayrelief
-from rayrelief.cameras import Orthographic
+from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.app import app
 from rayrelief.cli.runs.large import Lines, parse_memory
@@ -296,6 +296,18 @@ def test_the_camera_beside_the_map(relief, tmp_path, small_blocks):
     assert np.std(difference) < 1e-3 * np.std(relief.depth)
     words[3] = tmp_path / "camera.zarr"
     assert "is read by this run" in CliRunner().invoke(app, [*map(str, words)]).output
+
+
+def test_a_ray_map_is_refused_before_any_block(tmp_path):
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
+    store[:] = wavy_relief(HEIGHT, WIDTH).normals
+    rays = tmp_path / "rays.npy"
+    write_camera(rays, Pinhole(200, 200, 55, 75), height=HEIGHT, width=WIDTH)
+    words = ["integrate", tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--method=smooth"]
+    words += ["--convention=opencv", "--camera", rays]
+    output = CliRunner().invoke(app, [*map(str, words)]).output
+    assert "error: a ray map as the camera of a map in blocks" in output
+    assert not [*tmp_path.glob("out.*")]
 
 
 def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, command, tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 
 from rayrelief.batch.plan import absolute
 from rayrelief.cameras.base import Camera
+from rayrelief.cameras.ray_map import RayMap
 from rayrelief.cli.options.shared import Input
 from rayrelief.cli.runs.inputs import scene_files
 from rayrelief.cli.terminal.console import quiet_libraries
@@ -15,7 +16,7 @@ from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import CAMERA_NAMES, camera_file, find_camera
 from rayrelief.datasets.masks import AUTO, MASK_NAME, NONE
 from rayrelief.doctor.advice import settle_axes
-from rayrelief.errors import InputError
+from rayrelief.errors import CameraError, InputError
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.opening import is_whole, mask_in
 from rayrelief.large.samples import spread
@@ -107,4 +108,11 @@ def _camera(path: Path, source: Input, height: int, width: int) -> tuple[Camera,
     camera, more = find_camera(
         folder, source.camera_text, height, width, source.which, source.k_order.value
     )
+    if isinstance(camera, RayMap):  # 24 bytes per pixel of the map, which go along with every block
+        raise CameraError(
+            "a ray map as the camera of a map in blocks, of which each worker would hold all rays",
+            expected="a camera that numbers describe",
+            remedy="Give its parameters, such as camera.json, or give a folder with -o to "
+            "integrate the map whole",
+        )
     return camera, [*notes, *more]
