@@ -53,7 +53,7 @@ def test_a_matrix_is_the_same_in_smaller_pieces(in_memory, depth_of, monkeypatch
     camera = Orthographic(size=(WIDTH, HEIGHT))
     _, finished = depth_of(in_memory(normals, mask), camera, Smooth(), layout)
     whole = finished.job.couple(0)
-    counts = []
+    counts: list[int] = []
 
     def counted(*args):
         met, matrix, done = galerkin(*args)

@@ -28,7 +28,7 @@ def test_no_face_bridges_a_jump(in_memory, depth_of, tmp_path):
         mesh = trimesh.load(tmp_path / "tiles" / entry["file"], force="mesh", process=False)
         points = mesh.vertices * (1, -1, -1)  # from the frame of glTF
         u, v = np.rint(camera.project(points)).astype(int).T
-        true, found = scene.depth[v, u][mesh.faces], points[mesh.faces, 2]
+        true, found = np.asarray(scene.depth)[v, u][mesh.faces], points[mesh.faces, 2]
         across = [each.max(axis=1) > JUMP * each.min(axis=1) for each in (true, found)]
         faces += len(mesh.faces)
         bridges += int(np.count_nonzero(across[0] & across[1]))
