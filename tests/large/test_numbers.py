@@ -68,7 +68,7 @@ def test_what_lies_between_samples_has_to_agree(tmp_path, normals, monkeypatch):
     values = CODES["vectors"](normals)
     values[20:60, 22:42] = CODES["0 to 1"](normals)[20:60, 22:42]
     tifffile.imwrite(tmp_path / "m.tif", values, photometric="rgb", tile=(32, 32))
-    monkeypatch.setattr(samples, "_spread", lambda *_: [np.s_[64:96, 0:130]])
+    monkeypatch.setattr(samples, "spread", lambda *_: [np.s_[64:96, 0:130]])
     with pytest.raises(FileError, match="read as 'floats, as stored'"):
         MapFile.at(tmp_path / "m.tif", "opencv").read(np.s_[20:60, 22:42])
     values = CODES["0 to 1"](normals)
@@ -80,7 +80,7 @@ def test_what_lies_between_samples_has_to_agree(tmp_path, normals, monkeypatch):
 
 def test_a_hole_of_the_fourth_channel_between_samples(tmp_path, normals, monkeypatch):
     monkeypatch.setattr(samples, "SAMPLE", 1000)
-    monkeypatch.setattr(samples, "_spread", lambda *_: [np.s_[64:96, 0:130]])
+    monkeypatch.setattr(samples, "spread", lambda *_: [np.s_[64:96, 0:130]])
     values = np.concatenate((CODES["8 bits"](normals), np.full((HEIGHT, WIDTH, 1), 255)), axis=-1)
     values[20:60, 22:42, 3] = 0
     values[:10, :10, :3] = 255, 0, 0  # a background, which an opaque channel does not make a normal

@@ -22,22 +22,25 @@ READ = 60
 
 def side_for(memory: int, workers: int, method: Method, threads: int | None) -> int:
     """Pixels along a side of the largest block whose run fits into a share of some bytes."""
+    check_least(memory, workers, method, threads)
     share = memory // workers - PROCESS
-
-    def needed(side: int) -> int:
-        return _needed(side**2, method, threads)
-
-    if needed(SMALLEST) > share:
-        raise InputError(
-            f"{in_words(memory)} for {workers} worker{'s' * (workers != 1)}",
-            expected=f"at least {math.ceil((PROCESS + needed(SMALLEST)) / 1e6)} MB for each",
-            remedy="Give more memory (--memory), or use fewer workers (--workers)",
-        )
     low, high = SMALLEST, 1 << 16
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if needed(middle) <= share else (low, middle)
+        fits = _needed(middle**2, method, threads) <= share
+        low, high = (middle, high) if fits else (low, middle)
     return low
+
+
+def check_least(memory: int, workers: int, method: Method, threads: int | None) -> None:
+    """Raise InputError unless a share of some bytes is enough for the smallest block."""
+    least = PROCESS + _needed(SMALLEST**2, method, threads)
+    if least > memory // workers:
+        raise InputError(
+            f"{in_words(memory)} for {workers} worker{'s' * (workers != 1)}",
+            expected=f"at least {math.ceil(least / 1e6)} MB for each",
+            remedy="Give more memory (--memory), or use fewer workers (--workers)",
+        )
 
 
 def check_fit(

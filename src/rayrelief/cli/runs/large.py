@@ -41,7 +41,7 @@ from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.judging import MapRefusedError
 from rayrelief.large.layout import Layout
 from rayrelief.large.opening import TIFF, ZARR
-from rayrelief.large.planning import check_fit, side_for
+from rayrelief.large.planning import check_fit, check_least, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import JOINING, integrate_blocks, kept_layout
 from rayrelief.large.store import check_ours
@@ -123,7 +123,7 @@ def integrate_large(
     check_beside(out)
     check_ours(work)
     engine, size, count, own = _engine(scheduler, workers, memory, threads, memory_check)
-    side_for(size, count, method, own)  # or says how much is needed
+    check_least(size, count, method, own)
     found, camera, notes = read_large(path, source, size // count - PROCESS)
     for note in notes:
         say(f"note: {note}")
