@@ -2,9 +2,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from rayrelief.batch.here import Here
+from rayrelief.cameras.calibration import write_camera
+from rayrelief.cli.app import app
 from rayrelief.large.running import integrate_blocks
+from rayrelief.synthetic.surroundings import wavy_relief
+
+RELIEF = 150, 110  # height and width of the map that goes through the command
 
 
 @dataclass(frozen=True)
@@ -41,3 +47,25 @@ def depth_of(tmp_path):
         return finished.job.store.window(layout, "depth", window).astype(float), finished
 
     return compute
+
+
+@pytest.fixture
+def relief():
+    return wavy_relief(*RELIEF)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """As if hardly anything fitted into memory."""
+    monkeypatch.setattr("rayrelief.cli.runs.large.side_for", lambda *_: 80)
+
+
+@pytest.fixture
+def command(tmp_path):
+    def call(*words):
+        camera = f"--camera={tmp_path / 'camera.json'}"
+        given = ["integrate", *map(str, words), "--threads=1", "--method=smooth", camera]
+        return CliRunner().invoke(app, given)
+
+    write_camera(tmp_path / "camera.json", wavy_relief(*RELIEF).camera)
+    return call
