@@ -17,7 +17,7 @@ from rayrelief.solvers.kernels import FUSED, block_range, dot, flow, residual_sq
 from rayrelief.solvers.multigrid.cycle import DAMPING
 
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
-SMALLEST = 1e-300
+SMALLEST = 1e-37
 
 Segments = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -36,8 +36,7 @@ def invert_diagonal(conductance: Any, anchors: Any, inverse: Any) -> None:
     nodes = len(inverse)
     for k in prange((nodes + SEGMENT - 1) // SEGMENT):
         lo, hi = block_range(k, SEGMENT, 0, nodes)
-        total = inverse[lo:hi]
-        total[:] = conductance[0, lo:hi]
+        total = conductance[0, lo:hi].astype(np.float64)
         for d in range(1, len(conductance)):
             part = conductance[d, lo:hi]
             for i in range(hi - lo):
@@ -46,7 +45,7 @@ def invert_diagonal(conductance: Any, anchors: Any, inverse: Any) -> None:
             for i in range(hi - lo):
                 total[i] += anchors[lo + i]
         for i in range(hi - lo):
-            total[i] = DAMPING / total[i] if total[i] > SMALLEST else 0.0
+            inverse[lo + i] = DAMPING / total[i] if total[i] > SMALLEST else 0.0
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
