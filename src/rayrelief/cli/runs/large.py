@@ -1,4 +1,4 @@
-"""rayrelief integrate with a map in blocks: zarr or tiled TIFF in, the same out."""
+"""rayrelief integrate with a map in blocks: zarr, tiled TIFF or EXR in, the same out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.judging import MapRefusedError
 from rayrelief.large.layout import Layout
-from rayrelief.large.opening import TIFF, ZARR
+from rayrelief.large.opening import EXR, TIFF, ZARR
 from rayrelief.large.planning import check_fit, check_least, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import JOINING, integrate_blocks, kept_layout
@@ -55,7 +55,7 @@ QUIET = 10.0  # seconds after which a stage says again how far it is
 
 def is_large(paths: list[Path], out: Path) -> bool:
     """Whether the suffix of the map or of its result asks for blocks."""
-    asked = (*ZARR, *TIFF)
+    asked = (*ZARR, *TIFF, *EXR)
     return out.suffix.lower() in asked or any(p.suffix.lower() in ZARR for p in paths)
 
 
