@@ -30,11 +30,12 @@ from rayrelief.cli.runs.large_report import (
     describe,
     files_beside,
     in_blocks,
+    last_notes,
     summary,
 )
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
-from rayrelief.cli.terminal.console import has_bar, say, show, tell
+from rayrelief.cli.terminal.console import has_bar, in_number, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
@@ -192,7 +193,7 @@ def integrate_large(
     if as_json:
         show(to_json(report))
     else:
-        tell(summary(report, out))
+        tell(summary(report, out, last_notes(finished)))
 
 
 def _engine(
@@ -247,7 +248,7 @@ class Lines:
         if stage != self._stage:
             self._stage, self._tenth, self._said = stage, tenth, now
             if not stage.endswith(JOINING):  # which hardly ever takes long
-                say(f"note: {stage}: {total:,} blocks")
+                say(f"note: {stage}: {in_number(total, 'block')}")
         elif tenth > self._tenth and done < total and now - self._said > QUIET:
             self._tenth, self._said = tenth, now
             say(f"note: {stage}: {done:,} of {total:,} blocks")
