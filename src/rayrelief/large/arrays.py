@@ -17,6 +17,7 @@ from rayrelief.io.normals import empty_pixels
 from rayrelief.large.layout import Window
 from rayrelief.large.opening import has_mask, is_whole, mask_in, normals_in, refusing_damage
 from rayrelief.large.samples import check_alike, grey_of, sample_of
+from rayrelief.large.zarr_files import ZarrArray
 from rayrelief.memory import in_words
 
 # A piece that is decoded at once, and a mask that is read as a whole, may take one part in so many
@@ -141,6 +142,12 @@ class MapFile:
             if self.grey is not None:
                 inside &= (colours != self.grey).any(axis=-1)
         return to_opencv(decoded.vectors, self.convention), inside
+
+    def left_out(self) -> tuple[str, ...]:
+        """Notes on pieces of a zarr array that are not stored."""
+        with refusing_damage(self.path), normals_in(self.path) as array:
+            told = array.left_out() if isinstance(array, ZarrArray) else ""
+        return (f"{self.path.name}: {told}",) if told else ()
 
     def files(self) -> dict[str, Path]:
         """Files and folders that it is read from, by what they hold."""

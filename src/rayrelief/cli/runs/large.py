@@ -164,7 +164,9 @@ def integrate_large(
                 threads=own,
                 progress=progress,
             )
-            report = describe(found, out, finished, notes, time.perf_counter() - began)
+            last = last_notes(found, finished)
+            seconds = time.perf_counter() - began
+            report = describe(found, out, finished, [*notes, *last], seconds)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
             if gone := discard_tiles(tiles):  # of another depth
                 say(f"note: {gone:,} files of an earlier mesh were removed from {tiles}")
@@ -193,7 +195,7 @@ def integrate_large(
     if as_json:
         show(to_json(report))
     else:
-        tell(summary(report, out, last_notes(finished)))
+        tell(summary(report, out, last))
 
 
 def _engine(

@@ -53,7 +53,7 @@ def in_blocks(layout: Layout) -> str:
 
 
 def describe(
-    source: MapFile, out: Path, finished: Finished, notes: list[str], seconds: float
+    source: MapFile, out: Path, finished: Finished, notes: Sequence[str], seconds: float
 ) -> dict[str, Any]:
     """The report of a run."""
     outcomes: dict[str, int] = {}
@@ -66,7 +66,7 @@ def describe(
         "map": str(source.path),
         "size": [source.shape[1], source.shape[0]],
         "convention": source.convention,
-        "notes": [*notes, *last_notes(finished)],
+        "notes": [*notes],
         "depth_kind": finished.job.kind,
         "camera": camera.summary(),
         "method": repr(finished.job.method),
@@ -82,9 +82,10 @@ def describe(
     }
 
 
-def last_notes(finished: Finished) -> tuple[str, ...]:
-    """What is known of a map only when it is done."""
-    return free_note(finished.components, finished.job.camera.central)
+def last_notes(source: MapFile, finished: Finished) -> tuple[str, ...]:
+    """What is told when a map is done."""
+    free = free_note(finished.components, finished.job.camera.central)
+    return (*free, *source.left_out())
 
 
 def summary(report: dict[str, Any], out: Path, notes: Sequence[str]) -> str:
