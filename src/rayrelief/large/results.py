@@ -20,10 +20,10 @@ from rayrelief.io.depth import EXR_ATTRIBUTE, EXR_CHANNELS
 from rayrelief.io.exr import read_attributes
 from rayrelief.io.sources import BROKEN, open_file, parse_json
 from rayrelief.large.exr_pyramid import Pyramid, halved
+from rayrelief.large.job import connectivity_of
 from rayrelief.large.layout import Layout, Window, shape_of, size_of
 from rayrelief.large.opening import EXR, TIFF, ZARR
 from rayrelief.large.running import Finished
-from rayrelief.large.steps import connectivity_of
 from rayrelief.large.store import RESULT
 from rayrelief.large.tiff_files import tifffile_package
 from rayrelief.large.zarr_files import read_head, zarr_package
