@@ -185,7 +185,10 @@ class ExrArray:
         if tuple(told) != place:
             raise damaged(self.path, f"another piece in the place of piece {number}")
         if not 0 < size <= self._values_bytes + SLACK:
-            raise damaged(self.path, f"{size:,} bytes of piece {number}, which holds fewer values")
+            raise damaged(
+                self.path,
+                f"piece {number} of {self._values_bytes:,} bytes is said to be stored as {size:,}",
+            )
         return self._bytes(offset + layout.size, size)
 
     def _bytes(self, start: int, length: int) -> bytes:
