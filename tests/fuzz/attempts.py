@@ -70,7 +70,7 @@ def read_as_mesh(path: Path) -> None:
 
 
 def read_as_large(path: Path) -> None:
-    """Read a map in parts: a tiled TIFF, or a folder of zarr that comes in an archive."""
+    """Read a map in parts: an EXR, a TIFF, or a folder of zarr that comes in an archive."""
     found = MapFile.at(unpacked(path), "opencv")
     height, width = found.shape
     found.read((slice(0, min(height, 64)), slice(0, min(width, 64))))

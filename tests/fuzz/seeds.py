@@ -125,7 +125,9 @@ def _layered(folder: Path, normals: Any) -> Iterator[Seed]:
 
 
 def _large(folder: Path, normals: Any, mask: Any) -> Iterator[Seed]:
-    """Maps that are read in parts: tiled TIFF, and the files of a zarr folder in an archive."""
+    """Maps that are read in parts: EXR, TIFF, and the files of a zarr folder in an archive."""
+    for number in (3, 4):
+        yield Seed(f"large{number}.exr", _exr(folder, normals, number), "large")
     if not (find_spec("zarr") and find_spec("tifffile")):
         return
     import tifffile

@@ -22,7 +22,7 @@ def test_a_fork_waits_until_a_file_is_read():
     reading = threading.Event()
 
     def read():
-        with exr._refusing_damage(Path("large.exr")):
+        with exr.refusing_damage(Path("large.exr")):
             reading.set()
             time.sleep(0.3)
 

@@ -10,10 +10,11 @@ import rayrelief
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras import Equidistant, Orthographic
 from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.large import steps
 from rayrelief.large.equations import EdgeImages, settled
+from rayrelief.large.job import Job
 from rayrelief.large.layout import Layout
 from rayrelief.large.planning import side_for
-from rayrelief.large.steps import Job
 from rayrelief.large.store import Store
 from rayrelief.methods import Ordered, RayPlane, Smooth
 from rayrelief.problem import assemble
@@ -143,7 +144,7 @@ def test_what_a_worker_of_an_ended_run_still_writes_is_not_gone_on_with(
     def write_on(stage, done, _):
         if (stage, done) == ("integrating blocks", 1):
             own.mkdir(parents=True)
-            left_over.decide(1)
+            steps.decide(left_over, 1)
 
     work = tmp_path / "ended"
     with pytest.raises(KeyboardInterrupt):
@@ -197,7 +198,7 @@ def test_a_second_look_begins_at_the_joined_surface_and_holds_its_ends(noisy, in
     job = Job(source, camera, method, layout, store, "z", 1, look=1)
     for number in range(len(layout)):
         store.write("joined", number, whole[layout.block(number).core] + 7.0)
-    job.decide(0)
+    steps.decide(job, 0)
     block = layout.block(0).whole
     found = store.read(job.surface(0), 0) - whole[block] - 7.0
     assert np.abs(found).max() < 0.05 * np.std(whole)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from rayrelief.cameras import Orthographic
-from rayrelief.large import coarse
+from rayrelief.large import coarse, steps
 from rayrelief.large.coarse import Coarse
 from rayrelief.large.joining import Member, lift, unknowns_of
 from rayrelief.large.layout import Layout
@@ -39,9 +39,9 @@ def test_its_matrix_is_what_moves_change_about_the_residual(in_memory, depth_of)
     product = np.zeros(moves.size)
     for number in range(len(layout)):
         for k in (0, 1):
-            for block, which, values in job.balance(number, sweep + k):
-                asked[k, starts[block] + which] += values
-        coupling = job.couple(number)
+            for owner, which, values in steps.balance(job, number, sweep + k):
+                asked[k, starts[owner] + which] += values
+        coupling = steps.couple(job, number)
         np.add.at(product, coupling.first, coupling.value * moves[coupling.second])
     assert_allclose(asked[0] - asked[1], product, atol=1e-9 * np.abs(product).max())
 
@@ -52,7 +52,7 @@ def test_a_matrix_is_the_same_in_smaller_pieces(in_memory, depth_of, monkeypatch
     mask, layout = np.ones((HEIGHT, WIDTH), bool), Layout.of(HEIGHT, WIDTH, 56, 8)
     camera = Orthographic(size=(WIDTH, HEIGHT))
     _, finished = depth_of(in_memory(normals, mask), camera, Smooth(), layout)
-    whole = finished.job.couple(0)
+    whole = steps.couple(finished.job, 0)
     counts: list[int] = []
 
     def counted(*args):
@@ -63,7 +63,7 @@ def test_a_matrix_is_the_same_in_smaller_pieces(in_memory, depth_of, monkeypatch
     galerkin = coarse._galerkin
     monkeypatch.setattr(coarse, "_galerkin", counted)
     monkeypatch.setattr(coarse, "MOST", 100)
-    pieces = finished.job.couple(0)
+    pieces = steps.couple(finished.job, 0)
     assert len(counts) > 1
     assert max(counts) <= 100
     assert_allclose(pieces.first, whole.first)
@@ -78,7 +78,7 @@ def test_moves_take_away_what_is_asked_of_the_nodes(in_memory, depth_of):
     camera = Orthographic(size=(WIDTH, HEIGHT))
     _, finished = depth_of(in_memory(normals, mask), camera, Smooth(), layout)
     job = finished.job
-    couplings = [job.couple(number) for number in range(len(layout))]
+    couplings = [steps.couple(job, number) for number in range(len(layout))]
     problem = Coarse(couplings, job)
     counts = [unknowns_of(job, number) for number in range(len(layout))]
     wanted = np.random.default_rng(1).normal(size=sum(counts))

@@ -15,9 +15,9 @@ from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.app import app
 from rayrelief.cli.runs.large import Lines, parse_memory
+from rayrelief.large.exr_pyramid import halved
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
-from rayrelief.large.results import halved
 from rayrelief.methods import Smooth
 from rayrelief.synthetic.gallery import sphere
 from rayrelief.synthetic.surroundings import wavy_relief
@@ -228,6 +228,29 @@ def test_which_mask_is_used(masked, tmp_path):
     assert "beside the map has another size and is not used" in output
 
 
+def test_parts_that_hang_on_nothing_are_told_in_the_last_lines(masked, tmp_path):
+    np.save(tmp_path / "mask.npy", np.broadcast_to(np.arange(WIDTH) != 50, (HEIGHT, WIDTH)))
+    output, _ = masked("--mask", tmp_path / "mask.npy")
+    last = output.partition("of 16,500 pixels")[2]
+    assert "  note: 2 separate components: the shift of each is arbitrary" in last
+
+
+def test_chunks_that_are_not_stored_are_told_in_the_last_lines(
+    relief, small_blocks, command, tmp_path
+):
+    words = tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv"
+    for options in ({"zarr_format": 2}, {"shards": (64, 64, 3)}, {}):
+        usual = {"chunks": (32, 32, 3), "fill_value": 0, "overwrite": True}
+        values = relief.normals.astype("f4")
+        zarr.create_array(words[0], data=values, **usual | options)
+        assert "not stored" not in command(*words).output
+        values[:64, :64] = 0  # of which no chunk is written
+        zarr.create_array(words[0], data=values, **usual | options)
+        told = "1 of 6 shards" if "shards" in options else "4 of 20 chunks"
+        last = command(*words).output.partition("of 16,500 pixels")[2]
+        assert f"  note: map.zarr: {told} are not stored, and read as 0.0" in last
+
+
 def test_the_camera_beside_the_map(relief, tmp_path, small_blocks):
     store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
     store[:] = relief.normals
@@ -280,6 +303,7 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, comma
 
 
 def test_few_lines_tell_how_far_a_run_is(relief, small_blocks, command, tmp_path, monkeypatch):
+    monkeypatch.setattr("rayrelief.cli.runs.large.QUIET", 1e9)  # however long kernels compile
     for name in ("FASTEST", "SLOWEST"):
         monkeypatch.setattr(f"rayrelief.large.state.{name}", 0.9999)  # more sweeps
     store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=(HEIGHT, WIDTH, 3), dtype="f4")
@@ -305,6 +329,8 @@ def test_stages_that_take_long_say_so_ten_times(capsys, monkeypatch):
     first = [line.removeprefix("note: one: ") for line in said[:3]]
     assert first == ["200 blocks", "20 of 200 blocks", "40 of 200 blocks"]
     assert len(said) == 20
+    lines("three", 0, 1)
+    assert capsys.readouterr().err == "note: three: 1 block\n"
 
 
 def test_sizes():

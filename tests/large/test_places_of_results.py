@@ -148,11 +148,11 @@ def test_tiles_of_an_earlier_run_are_removed(relief, command, tmp_path, monkeypa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
-@pytest.mark.parametrize("name", ["out.tif", "out.zarr", "out.json", "out.camera.json"])
+@pytest.mark.parametrize("name", ["out.tif", "out.exr", "out.zarr", "out.json", "out.camera.json"])
 @pytest.mark.parametrize("kind", ["pipe", "link"])
 def test_only_files_of_ours_are_replaced_by_a_map_in_blocks(name, kind, command, tmp_path):
     tifffile.imwrite(tmp_path / "map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
-    out = tmp_path / "results" / ("out.tif" if name == "out.tif" else "out.zarr")
+    out = tmp_path / "results" / (name if name in ("out.tif", "out.exr") else "out.zarr")
     out.parent.mkdir()
     if kind == "pipe":
         os.mkfifo(out.with_name(name))

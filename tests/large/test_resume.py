@@ -9,6 +9,7 @@ import tifffile
 from rayrelief.batch.here import Here
 from rayrelief.cameras import Orthographic, Pinhole, RayMap
 from rayrelief.errors import InputError
+from rayrelief.io.exr import write_exr
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.layout import Layout
 from rayrelief.large.running import integrate_blocks
@@ -78,7 +79,7 @@ def test_another_method_other_blocks_and_another_version_are_refused(flat, begin
 
 
 @pytest.mark.parametrize("kind", ["map", "mask"])
-@pytest.mark.parametrize("suffix", [".tif", ".zarr"])
+@pytest.mark.parametrize("suffix", [".tif", ".zarr", ".exr"])
 def test_another_map_at_the_same_path_is_refused(kind, suffix, flat, begin, tmp_path):
     zarr = pytest.importorskip("zarr")
 
@@ -87,6 +88,8 @@ def test_another_map_at_the_same_path_is_refused(kind, suffix, flat, begin, tmp_
         if suffix == ".tif":
             kind = "rgb" if values.ndim == 3 else "minisblack"
             tifffile.imwrite(path, values, tile=(32, 32), photometric=kind)
+        elif suffix == ".exr":
+            write_exr(path, dict(zip("RGB", np.atleast_3d(values).T.swapaxes(1, 2), strict=False)))
         else:
             chunks = (40, 40, *values.shape[2:])
             array = {"shape": values.shape, "dtype": values.dtype, "chunks": chunks}

@@ -71,8 +71,8 @@ def integrate(
         typer.Option(
             metavar="4GB",
             help="Memory of all workers for a map in blocks: one whose path, or whose OUT, ends in "
-            ".zarr, or OUT in .tif. Three quarters of what is available by default; needs "
-            "rayrelief[large].",
+            ".zarr, or OUT in .tif or .exr. Three quarters of what is available by default; zarr "
+            "and TIFF need rayrelief[large].",
             rich_help_panel=_LARGE,
         ),
     ] = None,
@@ -119,7 +119,7 @@ def integrate(
             return
         if memory is not None:
             raise typer.BadParameter(
-                "--memory goes with maps in blocks: zarr, or tiled TIFF with -o in .zarr"
+                "--memory goes with maps in blocks: zarr, or tiled TIFF or EXR with -o in .zarr"
             )
         paths = frames(paths) if sequence else paths
         if not is_one_map(paths):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import mmap
 import os
-import struct
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError, IntegrationWarning
-from rayrelief.io.atomic import atomic_write
+from rayrelief.io.atomic import atomic_write, write_error
+from rayrelief.io.exr_head import read_head
 from rayrelief.io.sources import (
     BROKEN,
     READING_BYTES,
@@ -26,7 +26,6 @@ from rayrelief.io.sources import (
     check_signature,
     choose_name,
     damaged,
-    open_file,
 )
 
 _ONE_AT_A_TIME = threading.RLock()  # the standard output is that of all threads
@@ -38,10 +37,7 @@ if hasattr(os, "register_at_fork"):
         after_in_child=_ONE_AT_A_TIME.release,
     )
 
-FIRST_ATTRIBUTE, SEVERAL_PARTS = 8, 0x10  # where it stands, and a bit of the sixth byte
-CHANNEL = 18  # bytes in the list of channels, at least
 LARGEST_TILE = 1 << 20  # pixels, where the image has fewer
-LONGEST_NAME = 256  # bytes, with its end
 # Channels that belong together, in the order in which they are stacked.
 VECTORS = ("RGBA", "RGB", "XYZ")
 
@@ -73,8 +69,8 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
     import OpenEXR
 
     check_signature(path)
-    with _refusing_damage(path):
-        _check_head(path)
+    with refusing_damage(path):
+        read_head(path)
         head = OpenEXR.File(str(path), header_only=True)
         header, parts = head.header(), len(head.parts)
         (left, top), (right, bottom) = (map(int, corner) for corner in header["dataWindow"])
@@ -83,6 +79,33 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
         if tile := header.get("tiles"):  # of which OpenEXR makes room for a whole one
             check_entries(tile.xSize * tile.ySize, "pixels of a tile", max(pixels, LARGEST_TILE))
         values = pixels * len(header["channels"])
+    check_image(path, parts, whole=whole)
+    check_room(path, values * (4 + READING_BYTES))
+    with refusing_damage(path):
+        return _decoded(str(path))
+
+
+def decode_part(path: Path, content: bytes, where: str) -> dict[str, npt.NDArray[Any]]:
+    """All channels by name, of a file in memory that holds a part of another one."""
+    with TemporaryDirectory(prefix="rayrelief-") as folder:
+        small = Path(folder) / "part.exr"  # older versions of OpenEXR read no streams
+        try:
+            small.write_bytes(content)
+        except OSError as error:  # no damage of the other file
+            raise write_error(small, error) from error
+        with refusing_damage(path, where):
+            return _decoded(str(small))
+
+
+def _decoded(name: str) -> dict[str, npt.NDArray[Any]]:
+    import OpenEXR
+
+    file = OpenEXR.File(name, separate_channels=True)
+    return {name: channel.pixels for name, channel in file.channels().items()}
+
+
+def check_image(path: Path, parts: int, *, whole: bool) -> None:
+    """Raise FileError unless a file has one part, and all of its image."""
     if parts != 1:
         raise FileError(
             f"{path} has {parts} parts",
@@ -95,10 +118,6 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
             expected="a data window equal to the display window",
             remedy="Save it again without cropping, border rendering or overscan",
         )
-    check_room(path, values * (4 + READING_BYTES))
-    with _refusing_damage(path):
-        file = OpenEXR.File(str(path), separate_channels=True)
-        return {name: channel.pixels for name, channel in file.channels().items()}
 
 
 def read_attributes(path: Path) -> dict[str, Any]:
@@ -106,38 +125,21 @@ def read_attributes(path: Path) -> dict[str, Any]:
     import OpenEXR
 
     check_signature(path)
-    with _refusing_damage(path):
-        _check_head(path)
+    with refusing_damage(path):
+        read_head(path)
         return dict(OpenEXR.File(str(path), header_only=True).header())
 
 
-def _check_head(path: Path) -> None:
-    """Raise ValueError for very many attributes or channels: OpenEXR compares each with all."""
-    with open_file(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        position, entries = FIRST_ATTRIBUTE, 0
-        while data[position] or (data[5] & SEVERAL_PARTS and data[position + 1]):
-            if not data[position]:  # the head of the next part
-                position += 1
-            kind = data.find(b"\0", position, position + LONGEST_NAME) + 1
-            value = data.find(b"\0", kind, kind + LONGEST_NAME) + 5
-            if kind == 0 or value == 4:
-                raise ValueError("the end of its head is missing")
-            (size,) = struct.unpack_from("<I", data, value - 4)
-            is_list = data[kind : value - 5] == b"chlist"
-            entries += 1 + (size // CHANNEL if is_list else 0)
-            check_entries(entries, "attributes and channels")
-            position = value + size
-
-
 @contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
+def refusing_damage(path: Path, where: str = "") -> Iterator[None]:
     """Turn what OpenEXR raises, and prints to the standard output, into an error of the file."""
     printed = StringIO()
     try:
         with _ONE_AT_A_TIME, redirect_stdout(printed):
             yield
     except BROKEN as error:
-        raise damaged(path, printed.getvalue().strip() or error) from error
+        cause = printed.getvalue().strip() or error
+        raise damaged(path, f"{where}: {cause}" if where else cause) from error
 
 
 def group_channels(names: Mapping[str, object]) -> dict[str, tuple[str, ...]]:

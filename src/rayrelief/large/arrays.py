@@ -1,4 +1,4 @@
-"""Normal maps and masks that are read in parts: zarr, and tiled TIFF."""
+"""Normal maps and masks that are read in parts: zarr, tiled TIFF and EXR."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rayrelief.io.normals import empty_pixels
 from rayrelief.large.layout import Window
 from rayrelief.large.opening import has_mask, is_whole, mask_in, normals_in, refusing_damage
 from rayrelief.large.samples import check_alike, grey_of, sample_of
+from rayrelief.large.zarr_files import ZarrArray
 from rayrelief.memory import in_words
 
 # A piece that is decoded at once, and a mask that is read as a whole, may take one part in so many
@@ -31,7 +32,7 @@ class MapFile:
     Attributes
     ----------
     path
-        Zarr array (H, W, 3) or (H, W, 4), group that holds it as "normals", or tiled TIFF.
+        Zarr array (H, W, 3) or (H, W, 4), group that holds it as "normals", tiled TIFF, or EXR.
     convention
         Axes of the vectors.
     shape
@@ -39,8 +40,8 @@ class MapFile:
     encoding
         How its numbers stand for vectors, as samples of it say.
     mask
-        Zarr array (H, W) or tiled TIFF, above half inside, or another file that is read as a whole;
-        the group itself for the mask in it; None without one.
+        Zarr array (H, W), tiled TIFF or EXR, above half inside, or another file that is read as a
+        whole; the group itself for the mask in it; None without one.
     alpha
         Whether a fourth channel, above half, says what is inside.
     colours
@@ -112,7 +113,9 @@ class MapFile:
                     f"the mask of {self.path}, {mask}, "
                     + ("is not there" if own is None else f"has the shape {own.shape}"),
                     expected=f"{self.shape}, the size of the normal map",
-                    remedy="Crop or resize the mask to the normal map",
+                    remedy="Crop or resize the mask to the normal map"
+                    if own is None or own.ndim == 2
+                    else "Save one value per pixel",
                 )
             if not is_whole(mask):
                 _check_piece(mask, own, memory)
@@ -139,6 +142,12 @@ class MapFile:
             if self.grey is not None:
                 inside &= (colours != self.grey).any(axis=-1)
         return to_opencv(decoded.vectors, self.convention), inside
+
+    def left_out(self) -> tuple[str, ...]:
+        """Notes on pieces of a zarr array that are not stored."""
+        with refusing_damage(self.path), normals_in(self.path) as array:
+            told = array.left_out() if isinstance(array, ZarrArray) else ""
+        return (f"{self.path.name}: {told}",) if told else ()
 
     def files(self) -> dict[str, Path]:
         """Files and folders that it is read from, by what they hold."""
@@ -170,7 +179,7 @@ def _check_piece(path: Path, array: Any, memory: int | None) -> None:
             f"{in_words(array.piece_bytes)} of the {in_words(memory)} of a worker, in every block",
             expected=f"pieces of at most {in_words(memory // PIECE)}",
             remedy="Store it in smaller ones, for example zarr in chunks of 512 x 512 pixels or "
-            "TIFF in tiles of 256 x 256; or give more --memory",
+            "TIFF or EXR in tiles of 256 x 256; or give more --memory",
         )
 
 

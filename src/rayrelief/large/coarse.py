@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,9 @@ import numpy.typing as npt
 from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
 from rayrelief.graph import STEPS
+from rayrelief.large.job import Job
 from rayrelief.large.joining import Asked, Moves, equations_of, members, nodes, unknowns_of
 from rayrelief.large.layout import NODES, Block, IntArray, Window, common, shape_of, size_of, within
-
-if TYPE_CHECKING:
-    from rayrelief.large.steps import Job
 
 TILE = 128  # pixels along a side of what is coupled at a time
 REGULAR = 1e-11  # of the diagonal: fixes what nothing else determines

@@ -14,7 +14,7 @@ from rayrelief.batch.fingerprint import fingerprint
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import InputError
-from rayrelief.large.steps import Job
+from rayrelief.large.job import Job
 from rayrelief.large.store import RUN, Store
 
 FORMAT = 3  # of the files of a working folder: another one is not gone on with

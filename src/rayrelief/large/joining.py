@@ -12,17 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
 from rayrelief.large.equations import EdgeImages
+from rayrelief.large.job import Job
 from rayrelief.large.layout import NODES, Block, IntArray, Window, common, shape_of, size_of, within
-
-if TYPE_CHECKING:
-    from rayrelief.large.steps import Job
 
 INSIDE, ALONE = 1, 2  # pixels of a core; those of parts of the map that are in no other core
 

@@ -183,6 +183,12 @@ def within(window: Window, outer: Window) -> Window:
     return rows, columns
 
 
+def put(found: npt.NDArray[Any], window: Window, piece: npt.NDArray[Any], box: Window) -> None:
+    """Put what a piece, which lies in a box, has of a window to its place in that."""
+    both = common(window, box)
+    found[within(both, window)] = piece[within(both, box)]
+
+
 def _borders(length: int, side: int, overlap: int) -> tuple[int, ...]:
     count = 1 if length <= side else math.ceil(length / (side - 2 * overlap))
     return tuple(round(i * length / count) for i in range(count + 1))

@@ -1,4 +1,4 @@
-"""Arrays in files that are opened by whoever reads them: zarr and tiled TIFF, and whole masks."""
+"""Arrays in files that are opened by whoever reads them: zarr, TIFF and EXR, and whole masks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from rayrelief.conventions import BoolArray
 from rayrelief.errors import FileError, RayreliefError
 from rayrelief.io.arrays import READERS
 from rayrelief.io.masks import read_mask
+from rayrelief.io.normals import NORMAL_KEYS
 from rayrelief.io.sources import BROKEN, FORMATS, missing, open_file
+from rayrelief.large.exr_files import ExrArray
 from rayrelief.large.tiff_files import TiffArray, tifffile_package
 from rayrelief.large.zarr_files import names_in, open_array
 
-ZARR, TIFF = (".zarr",), (".tif", ".tiff")
+ZARR, TIFF, EXR = (".zarr",), (".tif", ".tiff"), (".exr",)
 NORMALS, MASK = ("normals", "normal_map"), ("mask",)
-KINDS = "a zarr array or group, or a tiled TIFF"
+KINDS = "a zarr array or group, a tiled TIFF, or an EXR"
 
 
 @contextmanager
 def refusing_damage(path: Path) -> Iterator[None]:
-    """Turn what zarr and tifffile raise into an error of the file; their advice is for writers."""
+    """Turn what libraries raise into an error of the file; their advice is for writers."""
     try:
         with warnings.catch_warnings(), np.errstate(invalid="ignore", over="ignore"):
             warnings.simplefilter("ignore")
@@ -45,15 +47,14 @@ def refusing_damage(path: Path) -> Iterator[None]:
 @contextmanager
 def normals_in(path: Path) -> Iterator[Any]:
     """Array (H, W, channels) of a map; FileError if a group has none."""
-    kind = FORMATS.get(path.suffix.lower(), "") if path.suffix.lower() in READERS else ""
-    if kind not in ("", "TIFF") and path.is_file():
+    if is_whole(path) and path.is_file():
         raise FileError(
-            f"{path} is a file of the kind {kind}",
-            expected="zarr or tiled TIFF: only these are read in blocks",
+            f"{path} is a file of the kind {FORMATS[path.suffix.lower()]}",
+            expected="zarr, tiled TIFF or EXR: only these are read in blocks",
             remedy="Give a folder with -o to integrate it whole, or convert it: "
             "zarr.create_array('map.zarr', data=normals, chunks=(512, 512, 3))",
         )
-    with _opened(path, NORMALS) as found:
+    with _opened(path, NORMALS, NORMAL_KEYS) as found:
         if found is None:
             raise FileError(
                 f"{path} is a group without normals",
@@ -72,18 +73,18 @@ def mask_in(path: Path) -> Iterator[Any]:
     if is_whole(path):
         yield _whole(path, path.stat().st_mtime_ns if path.exists() else 0)
         return
-    with _opened(path, MASK) as found:
+    with _opened(path, MASK, MASK) as found:
         yield found
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a mask is of a kind that is read as a whole."""
-    return path.suffix.lower() in READERS and path.suffix.lower() not in TIFF
+    """Whether a file is of a kind that is read as a whole."""
+    return path.suffix.lower() in READERS and path.suffix.lower() not in (*TIFF, *EXR)
 
 
 def has_mask(path: Path) -> bool:
     """Whether a map is a group that holds a mask."""
-    if path.suffix.lower() in TIFF:
+    if path.suffix.lower() in (*TIFF, *EXR):
         return False
     return any(name in MASK for name in names_in(path) or ())
 
@@ -95,8 +96,10 @@ def _whole(path: Path, _: int) -> BoolArray:
 
 
 @contextmanager
-def _opened(path: Path, names: Sequence[str]) -> Iterator[Any]:
+def _opened(path: Path, names: Sequence[str], layers: Sequence[str]) -> Iterator[Any]:
     """Open an array: the file, or the first of these in a group, None if it has none of them.
+
+    Of an EXR, the first of these layers that it has, or the only one.
 
     Handles do not travel between processes, paths do.
     """
@@ -107,6 +110,10 @@ def _opened(path: Path, names: Sequence[str]) -> Iterator[Any]:
                 yield TiffArray.of(tiff, path)
         except package.TiffFileError as error:  # of older versions, a kind of its own
             raise ValueError(str(error)) from error
+        return
+    if path.suffix.lower() in EXR:
+        with open_file(path) as file:
+            yield ExrArray.of(file, path, layers)
         return
     if not path.exists():
         raise missing(path, KINDS)

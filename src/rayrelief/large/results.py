@@ -1,10 +1,12 @@
-"""The depth of a finished map as zarr, with its pyramid, or as tiled TIFF."""
+"""The depth of a finished map as zarr or tiled EXR, with its pyramid, or as tiled TIFF."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
 from rayrelief.graph import STEPS
 from rayrelief.io.atomic import target_of
+from rayrelief.io.depth import EXR_ATTRIBUTE, EXR_CHANNELS
+from rayrelief.io.exr import read_attributes
 from rayrelief.io.sources import BROKEN, open_file, parse_json
+from rayrelief.large.exr_pyramid import Pyramid, halved
+from rayrelief.large.job import connectivity_of
 from rayrelief.large.layout import Layout, Window, shape_of, size_of
-from rayrelief.large.opening import TIFF, ZARR
+from rayrelief.large.opening import EXR, TIFF, ZARR
 from rayrelief.large.running import Finished
-from rayrelief.large.steps import connectivity_of
 from rayrelief.large.store import RESULT
 from rayrelief.large.tiff_files import tifffile_package
 from rayrelief.large.zarr_files import read_head, zarr_package
@@ -34,19 +39,18 @@ NAME = "rayrelief"  # attribute that tells our own from what must not be replace
 
 def check_place(path: Path) -> None:
     """Raise FileError unless a depth can be written to a path."""
-    if path.suffix.lower() not in (*ZARR, *TIFF):
+    kind = path.suffix.lower()
+    if kind not in (*ZARR, *TIFF, *EXR):
         raise FileError(
             f"{path} as the result of a map that is integrated in blocks",
-            expected="a path that ends in .zarr or .tif",
+            expected="a path that ends in .zarr, .tif or .exr",
             remedy="Give such a path with -o",
         )
-    is_tiff = path.suffix.lower() in TIFF
-    (tifffile_package if is_tiff else zarr_package)()  # or says how to get it
-    if is_tiff:
+    if kind not in EXR:
+        (tifffile_package if kind in TIFF else zarr_package)()  # or says how to get it
+    if kind not in ZARR:
         target_of(path)
-    if os.path.lexists(path) and (
-        path.is_symlink() or not (_is_tiff_of_ours if is_tiff else _is_zarr_of_ours)(path)
-    ):
+    if os.path.lexists(path) and (path.is_symlink() or not _is_ours(path)):
         raise FileError(
             f"{path} is there already, and was not written by rayrelief",
             expected="a path that can be created or replaced",
@@ -98,34 +102,34 @@ def size_of_folder(folder: Path) -> int:
 def write_depth(path: Path, finished: Finished, about: dict[str, Any]) -> None:
     """Write the depth of a map: whole, or not at all; an earlier one goes at once, too."""
     folder = finished.job.store.folder
-    partial, earlier = folder / f"{RESULT}{path.suffix}", folder / f"{RESULT}.old"
-    if path.suffix.lower() in TIFF:
-        _write_tiff(partial, finished, about)
-        os.replace(partial, path)
+    part, earlier = folder / f"{RESULT}{path.suffix}", folder / f"{RESULT}.old"
+    if path.suffix.lower() not in ZARR:
+        write = _write_tiff if path.suffix.lower() in TIFF else _write_exr
+        write(part, finished, about)
+        os.replace(part, path)
         return
-    for left in (partial, earlier):
+    for left in (part, earlier):
         shutil.rmtree(left, ignore_errors=True)
-    _write_zarr(partial, finished, about)
+    _write_zarr(part, finished, about)
     if path.exists():
         os.replace(path, earlier)
-    os.replace(partial, path)
+    os.replace(part, path)
 
 
-def _is_zarr_of_ours(path: Path) -> bool:
-    """Whether a zarr group says that it was written by us."""
+def _is_ours(path: Path) -> bool:
+    """Whether a result says that it was written by us."""
     try:
-        return NAME in (read_head(path) or {})["attributes"]
+        if path.suffix.lower() in ZARR:
+            return NAME in (read_head(path) or {})["attributes"]
+        if path.suffix.lower() in EXR:
+            return NAME in read_attributes(path)
+        package = tifffile_package()
+        try:
+            with open_file(path) as file, package.TiffFile(file) as tiff:
+                return NAME in parse_json(tiff.pages.first.description)
+        except package.TiffFileError:  # of older versions, a kind of its own
+            return False
     except (RayreliefError, *BROKEN):
-        return False
-
-
-def _is_tiff_of_ours(path: Path) -> bool:
-    """Whether a TIFF says that it was written by us."""
-    package = tifffile_package()
-    try:
-        with open_file(path) as file, package.TiffFile(file) as tiff:
-            return NAME in parse_json(tiff.pages.first.description)
-    except (RayreliefError, package.TiffFileError, *BROKEN):
         return False
 
 
@@ -186,6 +190,14 @@ def _write_tiff(path: Path, finished: Finished, about: dict[str, Any]) -> None:
     )
 
 
+def _write_exr(path: Path, finished: Finished, about: dict[str, Any]) -> None:
+    kind, shape = finished.job.kind, finished.job.layout.shape
+    with path.open("wb") as file:
+        Pyramid(file, shape, partial(_depth, finished)).write(
+            EXR_CHANNELS[kind], {EXR_ATTRIBUTE: kind, NAME: json.dumps(about)}
+        )
+
+
 def _depth(finished: Finished, window: Window) -> SingleArray:
     job = finished.job
     depth: SingleArray = job.store.window(job.layout, "depth", window)
@@ -197,17 +209,3 @@ def windows(height: int, width: int, side: int) -> Iterator[Window]:
     for top in range(0, height, side):
         for left in range(0, width, side):
             yield slice(top, min(top + side, height)), slice(left, min(left + side, width))
-
-
-def halved(image: SingleArray) -> SingleArray:
-    """Mean of 2 x 2 pixels, of those that have a value."""
-    height, width = image.shape
-    padded = np.pad(image, ((0, height % 2), (0, width % 2)), constant_values=np.nan)
-    blocks = padded.reshape(padded.shape[0] // 2, 2, padded.shape[1] // 2, 2)
-    found = np.isfinite(blocks)
-    count = found.sum(axis=(1, 3))
-    total = np.where(found, blocks, 0.0).sum(axis=(1, 3), dtype=np.float64)
-    mean: SingleArray = np.divide(
-        total, count, out=np.full(count.shape, np.nan), where=count > 0
-    ).astype(np.float32)
-    return mean

@@ -18,14 +18,15 @@ from rayrelief.cameras.base import Camera
 from rayrelief.components import label_medians
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import IntegrationWarning, Outcome
+from rayrelief.large import steps
 from rayrelief.large.coarse import Coarse
 from rayrelief.large.identity import REFUSED, claim, give_up
+from rayrelief.large.job import Job, Source
 from rayrelief.large.joining import Moves, ring_values
 from rayrelief.large.judging import Decided, Judge, MapRefusedError
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.planning import kind_of
 from rayrelief.large.state import State
-from rayrelief.large.steps import Job, Source
 from rayrelief.large.store import JOINED, RUN, STATE, Store, refusing_damage
 from rayrelief.methods.base import Method
 
@@ -100,7 +101,7 @@ def integrate_blocks(
     work = _Work(engine, progress, range(len(layout)))
     try:
         judge = Judge(method, layout)
-        first = work.each("integrating blocks", job.decide, ended=judge.take)
+        first = work.each("integrating blocks", partial(steps.decide, job), ended=judge.take)
         judge.close()
     except MapRefusedError:
         give_up(job, folder)
@@ -109,12 +110,12 @@ def integrate_blocks(
     if len(layout) > 1 and hasattr(method, "continued"):
         before = _look(job, work, first, LOOSE * tolerance)
         job = replace(job, look=1)
-        decided = work.each("looking again", job.decide)
+        decided = work.each("looking again", partial(steps.decide, job))
         job.store.discard(JOINED, len(layout))
     job, coarse = _coupled(job, work, decided)
     state = _sweeps(job, work, coarse, tolerance)
     constants, components = _constants(job, work, coarse, state)
-    task = partial(job.finish, sweep=state.sweep)
+    task = partial(steps.finish, job, sweep=state.sweep)
     work.each("writing blocks", task, _with_moves(job, coarse, constants))
     settled = len(layout) == 1 or state.left <= tolerance
     failed = _failed(first, *([] if decided is first else [decided]))
@@ -148,7 +149,7 @@ def _look(job: Job, work: _Work, decided: list[Decided], tolerance: float) -> li
     if noted is None:
         job, coarse = _coupled(job, work, decided)
         state = _sweeps(job, work, coarse, tolerance)
-        task = partial(job.join, sweep=state.sweep)
+        task = partial(steps.join, job, sweep=state.sweep)
         work.each("keeping blocks", task, _with_moves(job, coarse, state.moves))
         noted = {"changes": state.changes}
         job.store.note(JOINED, noted)
@@ -162,7 +163,7 @@ def _coupled(job: Job, work: _Work, decided: list[Decided]) -> tuple[Job, Coarse
     first = np.cumsum([0, *(each.parts for each in decided)])
     bending = tuple(each.bending for each in decided)
     job = replace(job, first=tuple(first.tolist()), bending=bending)
-    return job, Coarse(work.each("joining blocks", job.couple), job)
+    return job, Coarse(work.each("joining blocks", partial(steps.couple, job)), job)
 
 
 def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
@@ -179,7 +180,7 @@ def _sweeps(job: Job, work: _Work, coarse: Coarse, tolerance: float) -> State:
         own = coarse.by_block(state.moves)
         given = [*zip(numbers, rings, own.values(), strict=True)]
         stage = f"sweep {sweep}{_far(state.left, tolerance)}"
-        solved = work.each(stage, partial(job.solve, sweep=sweep), given)
+        solved = work.each(stage, partial(steps.solve, job, sweep=sweep), given)
         found = _joined(job, work, coarse, sweep)
         relief = float(np.std(found.ring)) or 1.0
         change = float(np.sqrt(np.mean((found.ring - state.ring) ** 2))) / relief
@@ -199,7 +200,7 @@ def _far(left: float, tolerance: float) -> str:
 
 def _joined(job: Job, work: _Work, coarse: Coarse, sweep: int) -> State:
     """Moves of all nodes after a sweep, and the values around the blocks with them."""
-    asked = work.each(f"sweep {sweep}{JOINING}", partial(job.balance, sweep=sweep))
+    asked = work.each(f"sweep {sweep}{JOINING}", partial(steps.balance, job, sweep=sweep))
     moves = coarse.moves(asked)
     blocks = map(job.layout.block, range(len(job.layout)))
     own = coarse.by_block(moves)
@@ -220,7 +221,7 @@ def _with_moves(job: Job, coarse: Coarse, moves: FloatArray) -> list[tuple[int, 
 def _constants(job: Job, work: _Work, coarse: Coarse, state: State) -> tuple[FloatArray, int]:
     """Moves with which the median of each component is 0, and how many components there are."""
     every = max(1, math.ceil(math.sqrt(math.prod(job.layout.shape) / SAMPLES)))
-    task = partial(job.sample, sweep=state.sweep, every=every)
+    task = partial(steps.sample, job, sweep=state.sweep, every=every)
     samples = work.each("finding the median", task, _with_moves(job, coarse, state.moves))
     parts, values, regular = (np.concatenate(each) for each in zip(*samples, strict=True))
     component = coarse.component[np.searchsorted(coarse.parts, parts)]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
-from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import STEPS, Connectivity, PixelGraph
 from rayrelief.large.coarse import Coupling, couple_core
 from rayrelief.large.equations import EdgeImages, parts, settled
+from rayrelief.large.job import Job
 from rayrelief.large.joining import (
     ALONE,
     INSIDE,
@@ -25,10 +26,9 @@ from rayrelief.large.joining import (
     residual_of_core,
 )
 from rayrelief.large.judging import Decided, usable
-from rayrelief.large.layout import Block, Layout, Window, shape_of, within
-from rayrelief.large.store import JOINED, SHORT, Store, refusing_damage
+from rayrelief.large.layout import Block, Window, shape_of, within
+from rayrelief.large.store import JOINED, SHORT, refusing_damage
 from rayrelief.large.sweeping import centre_alone, solve_block
-from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, Problem, assemble
 
@@ -38,210 +38,167 @@ Sample = tuple[npt.NDArray[np.int32], FloatArray, BoolArray]
 """Parts and values of pixels (n,), and whether they are of the regular grid."""
 
 
-class Source(Protocol):
-    """A map that is read in parts."""
+def decide(job: Job, number: int) -> Decided:
+    """Run the method on a block, and keep the surface and the equations that it ends with."""
+    name = f"decided.{job.look}.{number}"
+    noted = job.store.noted(name)
+    if noted is not None:
+        with refusing_damage(job.store.folder / f"{name}.json"):
+            return Decided(**noted)
+    block = job.layout.block(number)
+    normals, mask = job.source.read(block.whole)
+    # A block may show nothing but the rim of a body: the whole map is judged, not its parts.
+    options = _preprocessing(job)
+    rays = job.camera_of(block.whole).unit_rays(*mask.shape)
+    mask, away, is_left = usable(normals, mask, rays, options)
+    del rays
+    core = within(block.core, block.whole)
+    decided = _run(job, block, normals, mask, options) if is_left else _nothing(job, block)
+    decided = replace(
+        decided,
+        normals=int(np.count_nonzero(mask[core])),
+        facing_away=int(np.count_nonzero(away[core])),
+    )
+    job.store.note(name, vars(decided))
+    return decided
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(height, width)."""
 
-    def read(self, window: Window) -> tuple[npt.NDArray[Any], BoolArray]:
-        """Normals (h, w, 3) in the OpenCV camera frame, and the mask (h, w), of a part."""
+def couple(job: Job, number: int) -> Coupling:
+    """How the parts of all blocks meet in a core."""
+    return couple_core(job, job.layout.block(number))
 
 
-@dataclass(frozen=True)
-class Job:
-    """A map, how it is integrated, and where what is finished is kept.
+def balance(job: Job, number: int, sweep: int) -> list[Asked]:
+    """What the equations of a core ask of the nodes of blocks after a sweep."""
+    return residual_of_core(job, job.layout.block(number), sweep)
 
-    Attributes
-    ----------
-    first, bending
-        Number of the first part of each block, and of all parts; how many parts of each block may
-        bend. Empty until all are decided.
-    look
-        0 while blocks are decided on by themselves, 1 once the joined surface is looked at again.
+
+def solve(job: Job, given: tuple[int, FloatArray, Own], sweep: int) -> bool:
+    """Solve a block with the values of its ring held: its number, those, and its moves.
+
+    Returns whether the solver converged.
     """
-
-    source: Source
-    camera: Camera
-    method: Method
-    layout: Layout
-    store: Store
-    kind: DepthKind
-    threads: int | None
-    first: tuple[int, ...] = ()
-    bending: tuple[int, ...] = ()
-    look: int = 0
-
-    @property
-    def connectivity(self) -> Connectivity:
-        """Neighbours that the method's equations join."""
-        return connectivity_of(self.method)
-
-    def surface(self, sweep: int) -> str:
-        """Name of the surfaces of blocks after a sweep."""
-        return f"surface.{self.look}.{sweep}"
-
-    def camera_of(self, window: Window) -> Camera:
-        """Camera of a part of the map."""
-        height, width = shape_of(window)
-        return self.camera.crop(window[1].start, window[0].start, width, height)
-
-    def decide(self, number: int) -> Decided:
-        """Run the method on a block, and keep the surface and the equations that it ends with."""
-        name = f"decided.{self.look}.{number}"
-        noted = self.store.noted(name)
-        if noted is not None:
-            with refusing_damage(self.store.folder / f"{name}.json"):
-                return Decided(**noted)
-        block = self.layout.block(number)
-        normals, mask = self.source.read(block.whole)
-        # A block may show nothing but the rim of a body: the whole map is judged, not its parts.
-        options = self._preprocessing()
-        rays = self.camera_of(block.whole).unit_rays(*mask.shape)
-        mask, away, is_left = usable(normals, mask, rays, options)
-        del rays
-        core = within(block.core, block.whole)
-        decided = self._run(block, normals, mask, options) if is_left else self._nothing(block)
-        decided = replace(
-            decided,
-            normals=int(np.count_nonzero(mask[core])),
-            facing_away=int(np.count_nonzero(away[core])),
-        )
-        self.store.note(name, vars(decided))
-        return decided
-
-    def couple(self, number: int) -> Coupling:
-        """How the parts of all blocks meet in a core."""
-        return couple_core(self, self.layout.block(number))
-
-    def balance(self, number: int, sweep: int) -> list[Asked]:
-        """What the equations of a core ask of the nodes of blocks after a sweep."""
-        return residual_of_core(self, self.layout.block(number), sweep)
-
-    def solve(self, given: tuple[int, FloatArray, Own], sweep: int) -> bool:
-        """Solve a block with the values of its ring held: its number, those, and its moves.
-
-        Returns whether the solver converged.
-        """
-        number, ring, moves = given
-        short = f"{SHORT}.{self.look}.{sweep}.{number}"
-        if not self.store.has(self.surface(sweep), number):
-            x, converged = solve_block(self, self.layout.block(number), sweep - 1, ring, moves)
-            if not converged:
-                self.store.note(short, {})
-            self.store.write(self.surface(sweep), number, x)
-        return self.store.noted(short) is None
-
-    def join(self, given: tuple[int, Moves], sweep: int) -> None:
-        """Keep the joined surface of a core, to begin at again."""
-        number, moves = given
-        self.store.write(JOINED, number, glued(self, self.layout.block(number).core, sweep, moves))
-
-    def sample(self, given: tuple[int, Moves], sweep: int, every: int) -> Sample:
-        """Parts and values of some pixels of a core: every so many a side, and one of each part.
-
-        Not of what is the core's alone, whose median is found where it lies.
-        """
-        number, moves = given
-        block = self.layout.block(number)
-        x = glued(self, block.core, sweep, moves)
-        labels = self.store.read("parts", number)[within(block.core, block.whole)]
-        inside = np.isfinite(x) & (labels >= 0) & (self.store.read("inside", number) == INSIDE)
-        first = np.flatnonzero(inside)[np.unique(labels[inside], return_index=True)[1]]
-        regular = np.zeros_like(inside)
-        regular[::every, ::every] = inside[::every, ::every]
-        regular = regular.ravel()
-        pixels = np.concatenate((np.flatnonzero(regular), first[~regular[first]]))
-        parts = labels.ravel()[pixels] + np.int32(self.first[number])
-        return parts, x.ravel()[pixels], regular[pixels]
-
-    def finish(self, given: tuple[int, Moves], sweep: int) -> None:
-        """Keep the depth of a core."""
-        number, moves = given
-        block = self.layout.block(number)
-        x = glued(self, block.core, sweep, moves)
-        centre_alone(self, block, x)
-        depth = np.exp(x, out=x) if self.camera.central else x
-        self.store.write("depth", number, depth.astype(np.float32))
-
-    def _preprocessing(self) -> Preprocessing:
-        options: Preprocessing = getattr(self.method, "preprocessing", Preprocessing())
-        return replace(options, facing_away=options.facing_away or "average")
-
-    def _run(
-        self, block: Block, normals: npt.NDArray[Any], mask: BoolArray, options: Preprocessing
-    ) -> Decided:
-        method: Any = self.method
-        if self.look:
-            method = method.continued
-        if hasattr(method, "preprocessing"):
-            method = replace(method, preprocessing=options)
-        camera = self.camera_of(block.whole)
-        problem = assemble(normals, camera, mask=mask, method=method)
-        if self.look:
-            problem = self._begun(problem, block)
-        solution = method.solve(problem, CPU(self.threads))
-        equations = settled(problem, solution)
-        labels, bending = parts(problem.graph, equations[: len(equations) // 2])
-        x = problem.graph.scatter(solution.x)
-        if problem.depth_kind != self.kind:
-            _measured_along(_longer_rays(camera, x.shape), x, equations, self.connectivity)
-        core = within(block.core, block.whole)
-        inside, alone = _reach(problem.graph, core)
-        self._keep(block, x, labels, equations, inside)
-        return Decided(
-            pixels=int(np.count_nonzero(inside[core])),
-            parts=int(labels.max()) + 1,
-            bending=bending,
-            alone=alone,
-            outcome=solution.outcome.name,
-        )
-
-    def _begun(self, problem: Problem, block: Block) -> Problem:
-        """Problem of a block that begins at the joined surface, held where the block ends."""
-        x = filled(self.store.window(self.layout, JOINED, block.whole))
-        if problem.depth_kind != self.kind:
-            x -= _longer_rays(self.camera_of(block.whole), x.shape)
-        ends = np.ones(x.shape, np.bool_)
-        ends[within(self.layout.before_the_end(block), block.whole)] = False
-        start = problem.graph.gather(x)
-        equations: Any = problem.equations
-        weight = HELD * float(np.max(equations.precision(0)))
-        weights = np.where(problem.graph.gather(ends), weight, 0.0)
-        return replace(problem, start=start, anchors=Anchors(start, weights.astype(np.float32)))
-
-    def _nothing(self, block: Block) -> Decided:
-        shape = shape_of(block.whole)
-        steps = len(STEPS[self.connectivity])  # half of them, each with two images
-        self._keep(
-            block,
-            np.full(shape, np.nan),
-            np.full(shape, -1, np.int32),
-            np.zeros((steps, *shape), np.float32),
-            np.zeros(shape, np.int8),
-        )
-        return Decided()
-
-    def _keep(
-        self,
-        block: Block,
-        x: FloatArray,
-        labels: npt.NDArray[np.int32],
-        equations: SingleArray,
-        inside: npt.NDArray[np.int8],
-    ) -> None:
-        core = within(block.core, block.whole)
-        self.store.write("inside", block.number, inside[core])
-        self.store.write("equations", block.number, equations[(slice(None), *core)])
-        self.store.write("parts", block.number, labels)
-        self.store.write(self.surface(0), block.number, x)
+    number, ring, moves = given
+    short = f"{SHORT}.{job.look}.{sweep}.{number}"
+    if not job.store.has(job.surface(sweep), number):
+        x, converged = solve_block(job, job.layout.block(number), sweep - 1, ring, moves)
+        if not converged:
+            job.store.note(short, {})
+        job.store.write(job.surface(sweep), number, x)
+    return job.store.noted(short) is None
 
 
-def connectivity_of(method: Method) -> Connectivity:
-    """Neighbours that the equations of a method join."""
-    found: Connectivity = getattr(method, "connectivity", 4)
-    return found
+def join(job: Job, given: tuple[int, Moves], sweep: int) -> None:
+    """Keep the joined surface of a core, to begin at again."""
+    number, moves = given
+    job.store.write(JOINED, number, glued(job, job.layout.block(number).core, sweep, moves))
+
+
+def sample(job: Job, given: tuple[int, Moves], sweep: int, every: int) -> Sample:
+    """Parts and values of some pixels of a core: every so many a side, and one of each part.
+
+    Not of what is the core's alone, whose median is found where it lies.
+    """
+    number, moves = given
+    block = job.layout.block(number)
+    x = glued(job, block.core, sweep, moves)
+    labels = job.store.read("parts", number)[within(block.core, block.whole)]
+    inside = np.isfinite(x) & (labels >= 0) & (job.store.read("inside", number) == INSIDE)
+    first = np.flatnonzero(inside)[np.unique(labels[inside], return_index=True)[1]]
+    regular = np.zeros_like(inside)
+    regular[::every, ::every] = inside[::every, ::every]
+    regular = regular.ravel()
+    pixels = np.concatenate((np.flatnonzero(regular), first[~regular[first]]))
+    parts = labels.ravel()[pixels] + np.int32(job.first[number])
+    return parts, x.ravel()[pixels], regular[pixels]
+
+
+def finish(job: Job, given: tuple[int, Moves], sweep: int) -> None:
+    """Keep the depth of a core."""
+    number, moves = given
+    block = job.layout.block(number)
+    x = glued(job, block.core, sweep, moves)
+    centre_alone(job, block, x)
+    depth = np.exp(x, out=x) if job.camera.central else x
+    job.store.write("depth", number, depth.astype(np.float32))
+
+
+def _preprocessing(job: Job) -> Preprocessing:
+    options: Preprocessing = getattr(job.method, "preprocessing", Preprocessing())
+    return replace(options, facing_away=options.facing_away or "average")
+
+
+def _run(
+    job: Job, block: Block, normals: npt.NDArray[Any], mask: BoolArray, options: Preprocessing
+) -> Decided:
+    method: Any = job.method
+    if job.look:
+        method = method.continued
+    if hasattr(method, "preprocessing"):
+        method = replace(method, preprocessing=options)
+    camera = job.camera_of(block.whole)
+    problem = assemble(normals, camera, mask=mask, method=method)
+    if job.look:
+        problem = _begun(job, problem, block)
+    solution = method.solve(problem, CPU(job.threads))
+    equations = settled(problem, solution)
+    labels, bending = parts(problem.graph, equations[: len(equations) // 2])
+    x = problem.graph.scatter(solution.x)
+    if problem.depth_kind != job.kind:
+        _measured_along(_longer_rays(camera, x.shape), x, equations, job.connectivity)
+    core = within(block.core, block.whole)
+    inside, alone = _reach(problem.graph, core)
+    _keep(job, block, x, labels, equations, inside)
+    return Decided(
+        pixels=int(np.count_nonzero(inside[core])),
+        parts=int(labels.max()) + 1,
+        bending=bending,
+        alone=alone,
+        outcome=solution.outcome.name,
+    )
+
+
+def _begun(job: Job, problem: Problem, block: Block) -> Problem:
+    """Problem of a block that begins at the joined surface, held where the block ends."""
+    x = filled(job.store.window(job.layout, JOINED, block.whole))
+    if problem.depth_kind != job.kind:
+        x -= _longer_rays(job.camera_of(block.whole), x.shape)
+    ends = np.ones(x.shape, np.bool_)
+    ends[within(job.layout.before_the_end(block), block.whole)] = False
+    start = problem.graph.gather(x)
+    equations: Any = problem.equations
+    weight = HELD * float(np.max(equations.precision(0)))
+    weights = np.where(problem.graph.gather(ends), weight, 0.0)
+    return replace(problem, start=start, anchors=Anchors(start, weights.astype(np.float32)))
+
+
+def _nothing(job: Job, block: Block) -> Decided:
+    shape = shape_of(block.whole)
+    steps = len(STEPS[job.connectivity])  # half of them, each with two images
+    _keep(
+        job,
+        block,
+        np.full(shape, np.nan),
+        np.full(shape, -1, np.int32),
+        np.zeros((steps, *shape), np.float32),
+        np.zeros(shape, np.int8),
+    )
+    return Decided()
+
+
+def _keep(
+    job: Job,
+    block: Block,
+    x: FloatArray,
+    labels: npt.NDArray[np.int32],
+    equations: SingleArray,
+    inside: npt.NDArray[np.int8],
+) -> None:
+    core = within(block.core, block.whole)
+    job.store.write("inside", block.number, inside[core])
+    job.store.write("equations", block.number, equations[(slice(None), *core)])
+    job.store.write("parts", block.number, labels)
+    job.store.write(job.surface(0), block.number, x)
 
 
 def _reach(graph: PixelGraph, core: Window) -> tuple[npt.NDArray[np.int8], int]:

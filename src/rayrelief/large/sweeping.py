@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from rayrelief.backends.threads import kernel_threads
@@ -11,13 +9,11 @@ from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import STEPS, Int32Array, PixelGraph, pixel_graph
 from rayrelief.large.equations import EdgeImages
+from rayrelief.large.job import Job
 from rayrelief.large.joining import ALONE, Member, Own, equations_of, filled, lift
 from rayrelief.large.layout import Block, shape_of, within
 from rayrelief.operators import Operator
 from rayrelief.solvers.multigrid import Multigrid
-
-if TYPE_CHECKING:
-    from rayrelief.large.steps import Job
 
 # Of the correction: the next sweep finds what is left. With 1e-2 the sweeps of crowds may diverge:
 # what hangs on a few edges is hardly in the residual.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rayrelief.errors import FileError
 from rayrelief.io.sources import BROKEN, check_room
 from rayrelief.large.frames import check_frame
-from rayrelief.large.layout import Window, shape_of
+from rayrelief.large.layout import Window, put, shape_of
 from rayrelief.optional import library
 
 UNCOMPRESSED, DEFLATE = 1, (8, 32946)
@@ -118,7 +118,7 @@ class TiffArray:
                         self._rows(number, top - strip) if self._is_plain else self._piece(number)
                     )
                     if piece is not None:
-                        _put(found, window, piece, (top, left))
+                        put(found, window, piece, _box(piece, top, left))
         return found
 
     def _rows(self, number: int, first: int) -> npt.NDArray[Any] | None:
@@ -167,20 +167,6 @@ class TiffArray:
             raise ValueError(f"piece {number} of the image: {error}") from error
 
 
-def _put(
-    found: npt.NDArray[Any], window: Window, piece: npt.NDArray[Any], corner: tuple[int, int]
-) -> None:
-    """Put what a piece at a corner has of a window to its place."""
-    ends = (first + length for first, length in zip(corner, piece.shape[:2], strict=True))
-    both = [
-        (max(part.start, first), min(part.stop, end))
-        for part, first, end in zip(window, corner, ends, strict=True)
-    ]
-    place = tuple(
-        slice(low - part.start, high - part.start)
-        for (low, high), part in zip(both, window, strict=True)
-    )
-    own = tuple(
-        slice(low - first, high - first) for (low, high), first in zip(both, corner, strict=True)
-    )
-    found[place] = piece[own]
+def _box(piece: npt.NDArray[Any], top: int, left: int) -> Window:
+    """Where a piece with this corner lies."""
+    return slice(top, top + piece.shape[0]), slice(left, left + piece.shape[1])

@@ -21,10 +21,10 @@ from rayrelief.io.atomic import write_whole
 from rayrelief.io.meshes import write_mesh
 from rayrelief.io.sources import BROKEN, parse_json, read_bytes
 from rayrelief.large.equations import CUT
+from rayrelief.large.job import Job
 from rayrelief.large.joining import equations_of
 from rayrelief.large.layout import Window, shape_of
 from rayrelief.large.running import Finished, Progress
-from rayrelief.large.steps import Job
 from rayrelief.mesh import Mesh
 from rayrelief.meshing import LONGEST
 from rayrelief.surface import grid_mesh

@@ -19,6 +19,7 @@ from rayrelief.large.layout import Window
 from rayrelief.optional import library
 
 ARRAYS = ("zarr.json", ".zarray")  # what describes an array: of version 3, and of version 2
+ABOUT = (*ARRAYS, ".zattrs", ".zmetadata")  # files that are no chunks
 LARGEST_HEAD = 16_000_000  # bytes
 # Of others some run code (pickle), and of some the size is not known beforehand.
 HARMLESS = ("bytes", "transpose", "crc32c", "shuffle", "delta", "bitround", "fixedscaleoffset")
@@ -52,11 +53,14 @@ class ZarrArray:
         What zarr opened, and the folder that it reads from.
     piece
         Sides of what is decoded at once.
+    count
+        Files of chunks, or of shards, if all are stored.
     """
 
     array: Any
     store: Any
     piece: tuple[int, ...]
+    count: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -84,6 +88,16 @@ class ZarrArray:
     def piece_bytes(self) -> int:
         """Bytes of a piece."""
         return math.prod(self.piece) * self.dtype.itemsize
+
+    def left_out(self) -> str:
+        """How many chunks, or shards, are not stored, in words; empty if all are."""
+        files = (file for file in self.store.root.rglob("*") if file.name not in ABOUT)
+        missing = self.count - sum(1 for file in files if file.is_file())
+        if missing <= 0:
+            return ""
+        what = "shards" if self.store.count else "chunks"
+        fill = self.array.fill_value
+        return f"{missing:,} of {self.count:,} {what} are not stored, and read as {fill}"
 
     def __getitem__(self, window: Window) -> npt.NDArray[Any]:
         try:
@@ -124,7 +138,8 @@ def open_array(path: Path) -> ZarrArray:
     within = array.chunks if is_sharded else chunks
     store.count = math.prod(chunks) // math.prod(within) if is_sharded else 0
     store.compressor, store.largest = compressor, math.prod(within) * array.dtype.itemsize
-    return ZarrArray(array, store, within)
+    count = math.prod(-(-side // chunk) for side, chunk in zip(shape, chunks, strict=True))
+    return ZarrArray(array, store, within, count)
 
 
 def read_head(path: Path) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""rayrelief integrate with a map in blocks: zarr or tiled TIFF in, the same out."""
+"""rayrelief integrate with a map in blocks: zarr, tiled TIFF or EXR in, the same out."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ from rayrelief.cli.runs.large_report import (
     describe,
     files_beside,
     in_blocks,
+    last_notes,
     summary,
 )
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
-from rayrelief.cli.terminal.console import has_bar, say, show, tell
+from rayrelief.cli.terminal.console import has_bar, in_number, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.judging import MapRefusedError
 from rayrelief.large.layout import Layout
-from rayrelief.large.opening import TIFF, ZARR
+from rayrelief.large.opening import EXR, TIFF, ZARR
 from rayrelief.large.planning import check_fit, check_least, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
 from rayrelief.large.running import JOINING, integrate_blocks, kept_layout
@@ -55,7 +56,7 @@ QUIET = 10.0  # seconds after which a stage says again how far it is
 
 def is_large(paths: list[Path], out: Path) -> bool:
     """Whether the suffix of the map or of its result asks for blocks."""
-    asked = (*ZARR, *TIFF)
+    asked = (*ZARR, *TIFF, *EXR)
     return out.suffix.lower() in asked or any(p.suffix.lower() in ZARR for p in paths)
 
 
@@ -163,7 +164,9 @@ def integrate_large(
                 threads=own,
                 progress=progress,
             )
-            report = describe(found, out, finished, notes, time.perf_counter() - began)
+            last = last_notes(found, finished)
+            seconds = time.perf_counter() - began
+            report = describe(found, out, finished, [*notes, *last], seconds)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
             if gone := discard_tiles(tiles):  # of another depth
                 say(f"note: {gone:,} files of an earlier mesh were removed from {tiles}")
@@ -192,7 +195,7 @@ def integrate_large(
     if as_json:
         show(to_json(report))
     else:
-        tell(summary(report, out))
+        tell(summary(report, out, last))
 
 
 def _engine(
@@ -247,7 +250,7 @@ class Lines:
         if stage != self._stage:
             self._stage, self._tenth, self._said = stage, tenth, now
             if not stage.endswith(JOINING):  # which hardly ever takes long
-                say(f"note: {stage}: {total:,} blocks")
+                say(f"note: {stage}: {in_number(total, 'block')}")
         elif tenth > self._tenth and done < total and now - self._said > QUIET:
             self._tenth, self._said = tenth, now
             say(f"note: {stage}: {done:,} of {total:,} blocks")

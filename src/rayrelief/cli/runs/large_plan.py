@@ -18,10 +18,10 @@ from rayrelief.cli.terminal.console import show
 from rayrelief.errors import InputError
 from rayrelief.graph import STEPS
 from rayrelief.large.arrays import MapFile
+from rayrelief.large.job import connectivity_of
 from rayrelief.large.layout import Layout, shape_of, size_of
 from rayrelief.large.results import disk_needed, size_of_folder
 from rayrelief.large.samples import spread
-from rayrelief.large.steps import connectivity_of
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
 from rayrelief.preprocess import Preprocessing

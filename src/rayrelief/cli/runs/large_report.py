@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def in_blocks(layout: Layout) -> str:
 
 
 def describe(
-    source: MapFile, out: Path, finished: Finished, notes: list[str], seconds: float
+    source: MapFile, out: Path, finished: Finished, notes: Sequence[str], seconds: float
 ) -> dict[str, Any]:
     """The report of a run."""
     outcomes: dict[str, int] = {}
@@ -65,7 +66,7 @@ def describe(
         "map": str(source.path),
         "size": [source.shape[1], source.shape[0]],
         "convention": source.convention,
-        "notes": [*notes, *free_note(finished.components, camera.central)],
+        "notes": [*notes],
         "depth_kind": finished.job.kind,
         "camera": camera.summary(),
         "method": repr(finished.job.method),
@@ -81,15 +82,20 @@ def describe(
     }
 
 
-def summary(report: dict[str, Any], out: Path) -> str:
-    """The same in a few lines."""
+def last_notes(source: MapFile, finished: Finished) -> tuple[str, ...]:
+    """What is told when a map is done."""
+    free = free_note(finished.components, finished.job.camera.central)
+    return (*free, *source.left_out())
+
+
+def summary(report: dict[str, Any], out: Path, notes: Sequence[str]) -> str:
+    """The same in a few lines, with the notes that come last."""
     width, height = report["size"]
-    free = [note for note in report["notes"] if "separate components" in note]
     lines = [
         f"{report['pixels']:,} of {width * height:,} pixels, {in_number(report['blocks'], 'block')}"
         f", {in_number(len(report['changes']), 'sweep')}, {report['seconds']:.0f} s",
         f"  camera: {report['camera']}",
-        *(f"  note: {note}" for note in free),
+        *(f"  note: {note}" for note in notes),
         f"  written: {out}",
     ]
     return "\n".join(lines)

@@ -1,0 +1,355 @@
+"""Maps in EXR: windows of them, what is refused, and the depth as a pyramid of tiles."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+import zlib
+from itertools import pairwise
+
+import numpy as np
+import OpenEXR
+import pytest
+
+from rayrelief.errors import FileError
+from rayrelief.io.arrays import read_array
+from rayrelief.io.depth import read_depth
+from rayrelief.io.exr import read_attributes
+from rayrelief.io.exr_head import (
+    SEVERAL_PARTS,
+    make_head,
+    read_head,
+)
+from rayrelief.io.normals import NORMAL_KEYS
+from rayrelief.large import exr_files
+from rayrelief.large.arrays import MapFile
+from rayrelief.large.exr_pyramid import TILE, Pyramid, halved
+from rayrelief.large.opening import normals_in
+
+HEIGHT, WIDTH = 75, 90
+WINDOWS = [
+    np.s_[0:HEIGHT, 0:WIDTH],
+    np.s_[30:33, 60:75],
+    np.s_[16:48, 17:34],
+    np.s_[74:75, 89:90],
+]
+COMPRESSIONS = [
+    compression
+    for number in range(OpenEXR.NUM_COMPRESSION_METHODS.value)
+    if "COMPRESSION" in (compression := OpenEXR.Compression(number)).name
+]
+
+
+@pytest.fixture
+def values():
+    """Vectors that every compression makes smaller."""
+    v, u = np.mgrid[:HEIGHT, :WIDTH] / 30
+    vectors = np.dstack((0.3 * np.sin(u), 0.3 * np.cos(v), -np.ones_like(u)))
+    return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.exr"
+
+
+def write(path, channels, *, tile=None, compression=OpenEXR.ZIP_COMPRESSION, **header):
+    """File of channels; (rows, columns) of a tile."""
+    header = {"compression": compression, "type": OpenEXR.scanlineimage} | header
+    if tile is not None:
+        tiles = OpenEXR.TileDescription()
+        tiles.ySize, tiles.xSize = tile
+        header |= {"type": OpenEXR.tiledimage, "tiles": tiles}
+    if not isinstance(channels, dict):
+        channels = {"RGBA" if channels.shape[2] == 4 else "RGB": channels}
+    OpenEXR.File(header, channels).write(str(path))
+
+
+def changed(path, before, change):
+    """Put other bytes behind the place of some in a file."""
+    start, mark, end = path.read_bytes().partition(before)
+    assert mark
+    path.write_bytes(start + mark + change + end[len(change) :])
+
+
+# What is there is read
+
+
+@pytest.mark.parametrize("tile", [None, (16, 32), (128, 128)])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_windows_are_those_of_the_whole(path, values, tile, dtype, monkeypatch):
+    monkeypatch.setattr(exr_files, "AT_A_TIME", 12_000)  # bytes: several pieces, not all
+    for compression in COMPRESSIONS:
+        write(path, values.astype(dtype), tile=tile, compression=compression)
+        whole = read_array(path, keys=NORMAL_KEYS)
+        assert whole.dtype == dtype
+        for window in WINDOWS:
+            with normals_in(path) as array:
+                found = array[window]
+            np.testing.assert_array_equal(found, whole[window], compression.name, strict=True)
+
+
+def test_an_image_that_begins_elsewhere_and_ends_first(path, values):
+    corners = np.array([7, -20], np.int32), np.array([6 + WIDTH, HEIGHT - 21], np.int32)
+    windows = {"dataWindow": corners, "displayWindow": corners}
+    for tile in (None, (16, 32)):
+        write(path, values, tile=tile, lineOrder=OpenEXR.DECREASING_Y, **windows)
+        for window in WINDOWS:
+            normals, _ = MapFile.at(path, "opencv").read(window)
+            np.testing.assert_array_equal(normals, values[window])
+
+
+def test_a_file_for_several_parts_that_has_one(path, values):
+    """Its chunks are numbered by the part: the library writes no such file, but reads it."""
+    write(path, values)
+    data, head = path.read_bytes(), read_head(path)
+    attributes = head.parts[0] | {
+        "name": ("string", b"one"),
+        "type": ("string", b"scanlineimage"),
+        "chunkCount": ("int", struct.pack("<i", 5)),
+    }
+    written = make_head(SEVERAL_PARTS, attributes) + b"\0"
+    offsets = struct.unpack_from("<5Q", data, head.end)
+    chunks = [data[a:b] for a, b in pairwise((*offsets, len(data)))]
+    places = np.cumsum([len(written) + 40, *(len(chunk) + 4 for chunk in chunks[:-1])])
+    path.write_bytes(
+        b"".join([written, struct.pack("<5Q", *places), *(bytes(4) + chunk for chunk in chunks)])
+    )
+    np.testing.assert_array_equal(read_array(path), values)
+    np.testing.assert_array_equal(
+        MapFile.at(path, "opencv").read(WINDOWS[1])[0], values[30:33, 60:75]
+    )
+
+
+def test_layers_are_found_as_in_a_whole_file(path, values):
+    layers = {f"Combined.{name}": values[..., 0] for name in "RGBA"} | {"Depth.V": values[..., 1]}
+    layers |= {f"ViewLayer.Normal.{axis}": values[..., k] for k, axis in enumerate("XYZ")}
+    layers = {
+        f"{name}": plane.astype("f2" if "C" in name else "f4") for name, plane in layers.items()
+    }
+    write(path, layers)
+    np.testing.assert_array_equal(
+        MapFile.at(path, "opencv").read(WINDOWS[2])[0], values[16:48, 17:34]
+    )
+    write(path, {name: plane for name, plane in layers.items() if "Normal" not in name})
+    with pytest.raises(FileError, match=r"holds the arrays Combined, Depth\.V"):
+        MapFile.at(path, "opencv")
+
+
+def test_a_fourth_channel_and_a_mask(path, values, tmp_path):
+    inside = np.zeros((HEIGHT, WIDTH), np.float32)
+    inside[20:60, 10:50] = 1
+    write(path, np.dstack((values, inside)))
+    np.testing.assert_array_equal(
+        MapFile.at(path, "opencv").read(WINDOWS[2])[1], inside[16:48, 17:34]
+    )
+    write(path, values)
+    for plane in (inside, inside.astype(np.uint32)):
+        write(tmp_path / "mask.exr", {"Y": plane}, tile=(16, 16))
+        found = MapFile.at(path, "opencv", tmp_path / "mask.exr")
+        np.testing.assert_array_equal(found.read(WINDOWS[2])[1], inside[16:48, 17:34])
+    write(tmp_path / "mask.exr", np.dstack([inside] * 3))
+    with pytest.raises(FileError, match=r"shape \(75, 90, 3\).*one value per pixel"):
+        MapFile.at(path, "opencv", tmp_path / "mask.exr")
+
+
+# No more than a window is
+
+
+@pytest.mark.parametrize("tile", [None, (16, 16)])
+def test_only_pieces_of_the_window_are_read(path, values, tile):
+    write(path, values, tile=tile)
+    head = read_head(path)
+    with normals_in(path) as array:
+        count = -(-HEIGHT // array.piece[0]) * -(-WIDTH // array.piece[1])
+    data = bytearray(path.read_bytes())
+    data[head.end + 8 : head.end + 8 * count] = bytes(8 * (count - 1))  # all but the first
+    path.write_bytes(data)
+    with normals_in(path) as array:
+        np.testing.assert_array_equal(array[0:16, 0:16], values[:16, :16])
+        with pytest.raises(FileError, match="piece 1 is missing"):
+            array[0:17, 0:17]
+
+
+@pytest.mark.parametrize("tile", [None, (64, 64)])
+def test_a_window_takes_what_its_pieces_take(path, tile, monkeypatch):
+    monkeypatch.setattr(exr_files, "AT_A_TIME", 200_000)  # bytes
+    v, u = np.mgrid[:1500, :1500].astype(np.float32) / 100
+    write(path, np.dstack((np.sin(u), np.cos(v), u * v)), tile=tile)
+    with normals_in(path) as array:
+        tracemalloc.start()
+        found = array[700:1000, 700:1000]
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    together = max(exr_files.AT_A_TIME, array.piece_bytes // exr_files.COPIES)
+    assert peak < found.nbytes + exr_files.COPIES * together
+    assert peak < 300 * 1500 * 12 / 2, "not even its rows"
+
+
+def test_pieces_that_take_much_of_the_memory_are_refused(path, values):
+    """All channels of a piece are decoded."""
+    write(path, {"RGB": values, "Depth": values[..., 0]}, compression=OpenEXR.PIZ_COMPRESSION)
+    needed = 4 * exr_files.COPIES * 32 * WIDTH * 16
+    MapFile.at(path, "opencv", memory=needed)
+    with pytest.raises(FileError, match=r"pieces of 32 x 90 pixels.*EXR in tiles of 256 x 256"):
+        MapFile.at(path, "opencv", memory=needed - 1)
+    write(path, values, tile=(16, 16), compression=OpenEXR.PIZ_COMPRESSION)
+    MapFile.at(path, "opencv", memory=4 * exr_files.COPIES * 16 * 16 * 12)
+
+
+# What is not read is told
+
+
+def test_a_file_that_ends_early(path, values):
+    write(path, values)
+    whole = path.read_bytes()
+    for length in range(4, len(whole), 997):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileError, match=r"m\.exr is damaged or truncated \("):
+            MapFile.at(path, "opencv").read(WINDOWS[0])
+
+
+def test_a_piece_that_cannot_be_decoded_is_named(path, values):
+    write(path, values)
+    data, head = bytearray(path.read_bytes()), read_head(path)
+    (offset,) = struct.unpack_from("<Q", data, head.end + 16)
+    data[offset + 20 : offset + 200] = bytes(180)
+    path.write_bytes(data)
+    with pytest.raises(FileError, match=r"m\.exr is damaged .*rows 0 to 74, columns 0 to 89: "):
+        MapFile.at(path, "opencv")
+
+
+@pytest.mark.parametrize(
+    ("offset", "message"),
+    [(0, "is missing"), (2**64 - 1, "it ends before"), (330, "another piece in the place")],
+)
+def test_tables_that_lead_elsewhere(path, values, offset, message):
+    write(path, values)
+    data, head = bytearray(path.read_bytes()), read_head(path)
+    struct.pack_into("<Q", data, head.end, offset)
+    path.write_bytes(data)
+    with pytest.raises(FileError, match=message):
+        MapFile.at(path, "opencv")
+
+
+def test_pieces_of_more_bytes_than_values_are_refused(path, values):
+    write(path, values)
+    data, head = bytearray(path.read_bytes()), read_head(path)
+    (offset,) = struct.unpack_from("<Q", data, head.end)
+    struct.pack_into("<I", data, offset + 4, 16 * WIDTH * 12 + 2000)
+    path.write_bytes(data)
+    with pytest.raises(FileError, match="piece 0 of 17,280 bytes is said to be stored as 19,280"):
+        MapFile.at(path, "opencv")
+
+
+def test_files_of_other_kinds_are_told(path, values):
+    path.write_bytes(b"x" * 100)
+    with pytest.raises(FileError, match="does not start like EXR data"):
+        MapFile.at(path, "opencv")
+    parts = [OpenEXR.Part({"name": name}, {"RGB": values}) for name in "ab"]
+    OpenEXR.File(parts).write(str(path))
+    with pytest.raises(FileError, match="has 2 parts"):
+        MapFile.at(path, "opencv")
+    write(path, {"R": values[..., 0], "G": values[..., 1]})
+    with pytest.raises(FileError, match="holds the arrays G, R"):
+        MapFile.at(path, "opencv")
+    write(path, {"Z": values[..., 0]})
+    with pytest.raises(FileError, match=r"has the shape \(75, 90\)"):
+        MapFile.at(path, "opencv")
+    write(path, values.astype(np.uint32))
+    with pytest.raises(FileError, match="values of the type uint32"):
+        MapFile.at(path, "opencv")
+    larger = np.array([-1, 0], np.int32), np.array([WIDTH, HEIGHT], np.int32)
+    write(path, values, displayWindow=larger)
+    with pytest.raises(FileError, match="stores only part of its image"):
+        MapFile.at(path, "opencv")
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "message"),
+    [
+        (b"\x76\x2f\x31\x01\x02", b"\x08", "is deep"),
+        (b"compression\0compression\0\x01\0\0\0", b"\x63", r"by a method \(number 99\)"),
+        (b"R\0" + struct.pack("<i4x", 2), struct.pack("<2i", 2, 2), "fewer values than pixels"),
+        (b"R\0", b"\x07", "damaged or truncated"),
+        (b"dataWindow\0box2i\0\x10\0\0\0", struct.pack("<4i", 9, 9, 0, 0), "only part"),
+    ],
+)
+def test_heads_of_other_kinds(path, values, before, change, message):
+    write(path, values)
+    changed(path, before, change)
+    with pytest.raises(FileError, match=message):
+        MapFile.at(path, "opencv")
+
+
+def test_images_without_pixels_and_rows_beyond_the_memory(path, values):
+    for corner, message in ((-1, "an image of the shape"), (2**31 - 1, "of memory to be read")):
+        write(path, values)
+        for name in (b"dataWindow", b"displayWindow"):
+            box = struct.pack("<4i", 0, 0, corner, corner)
+            changed(path, name + b"\0box2i\0\x10\0\0\0", box)
+        with pytest.raises(FileError, match=message):
+            MapFile.at(path, "opencv")
+
+
+# The depth
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (TILE, TILE), (TILE + 1, 3), (600, 1100)])
+def test_the_levels_of_a_pyramid_are_halves(path, shape):
+    rng = np.random.default_rng(0)
+    depth = rng.normal(size=shape).astype(np.float32).cumsum(axis=0)
+    depth[3:40, 5:60] = np.nan
+    with path.open("wb") as file:
+        Pyramid(file, shape, lambda window: depth[window]).write("Z", {"rayreliefDepthKind": "z"})
+    found, kind = read_depth(path)
+    assert kind == "z"
+    tiles = read_attributes(path)["tiles"]
+    assert (tiles.mode, tiles.roundingMode) == (OpenEXR.MIPMAP_LEVELS, OpenEXR.ROUND_UP)
+    np.testing.assert_array_equal(found, depth)
+    tiles, level = tiles_of(path), 0
+    while True:
+        np.testing.assert_array_equal(joined(tiles, level, depth.shape), depth)
+        if max(depth.shape) == 1:
+            break
+        depth, level = halved(depth), level + 1
+    assert max(n for n, *_ in tiles) == level
+
+
+def tiles_of(path):
+    """Bytes of all tiles by level, row and column, in the order of the table."""
+    data, head = path.read_bytes(), read_head(path)
+    (first,) = struct.unpack_from("<Q", data, head.end)
+    found, position = {}, head.end
+    while position < first:
+        (offset,) = struct.unpack_from("<Q", data, position)
+        column, row, level, again, size = struct.unpack_from("<5i", data, offset)
+        assert level == again
+        found[level, row, column] = data[offset + 20 : offset + 20 + size]
+        position += 8
+    assert list(found) == sorted(found)
+    return found
+
+
+def joined(tiles, level, shape):
+    """Image of a level."""
+    image = np.empty(shape, np.float32)
+    for top in range(0, shape[0], TILE):
+        for left in range(0, shape[1], TILE):
+            place = image[top : top + TILE, left : left + TILE]
+            content = tiles[level, top // TILE, left // TILE]
+            if len(content) < place.nbytes:
+                content = unzipped(content)
+            place[:] = np.frombuffer(content, "<f4").reshape(place.shape)
+    return image
+
+
+def unzipped(data):
+    """Bytes of a ZIP chunk, one after the other."""
+    halves = bytearray(zlib.decompress(data))
+    for k in range(1, len(halves)):
+        halves[k] = (halves[k] + halves[k - 1] - 128) % 256
+    middle = (len(halves) + 1) // 2
+    plain = bytearray(len(halves))
+    plain[0::2], plain[1::2] = halves[:middle], halves[middle:]
+    return bytes(plain)
