@@ -1,9 +1,9 @@
 """The shift that known depths ask of a surface: constant inside its parts, free at its jumps.
 
-It minimises |misfit| over known depths plus |tear| over edges, an edge that the method trusts less
-costing less. So parts move as wholes, and of known depths that contradict each other inside a part
-the majority wins. Where most depths are known, a bend of less than a pixel is left to the run that
-follows, which weighs their noise.
+It minimises |misfit| over known depths plus |tear| over edges, an edge that the method trusts less,
+or whose equation is less exact, costing less. So parts move as wholes, and of known depths that
+contradict each other inside a part the majority wins. Where most depths are known, a bend of less
+than a pixel is left to the run that follows, which weighs their noise.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Solution
 from rayrelief.operators import Operator
@@ -23,11 +24,16 @@ REACH = 8  # pixels around a known depth that share what it asks for: one pixel 
 # What misfitting a pixel costs, over tearing an edge inside a part: where few depths are known, and
 # where all are: there a whole region has a say, and a small one only its noise.
 SAY, SAY_OF_ALL = 0.3, 0.03
-ROUNDED = 0.1  # pixels up to which misfits and tears cost quadratically
+# Pixels up to which misfits and tears cost quadratically, likewise: a bend of so much at every edge is
+# cheaper than a tear, and over a hundred pixels it is a hundred times as large; but where all are
+# known it is what follows their noise without tearing.
+ROUNDED, ROUNDED_OF_ALL = 0.01, 0.1
 SOLVES = 12
 WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
-LEAST = 0.04  # trust in any edge: the noise of known depths alone does not tear a surface
+# Trust in any edge, likewise: the noise of many known depths alone does not tear a surface.
+LEAST, LEAST_OF_ALL = 0.01, 0.04
 FAR = 6.0  # median deviations: what is asked for beyond these, and beyond the relief, is an error
+TOGETHER = 0.1  # pixels: an edge that is torn by less is inside a part of the shift
 STRAIGHT = 1.0  # pixels: a part that is bent by less is not bent, where most depths are known
 
 
@@ -35,7 +41,7 @@ def fitted_shift(
     problem: Problem, solution: Solution, nodes: npt.NDArray[np.int64], values: FloatArray
 ) -> FloatArray:
     """Shift (N,) of a solution towards known values (M,) of the unknown at some nodes (M,)."""
-    graph, trust = problem.graph, _trust(problem.graph, solution)
+    graph, trust = problem.graph, _trust(problem, solution)
     asked = np.full(graph.size, np.nan)
     asked[nodes] = values - solution.x[nodes]
     asked[nodes[_is_far(graph, solution.x, nodes, asked[nodes])]] = np.nan
@@ -46,6 +52,9 @@ def fitted_shift(
     held, per_pixel = np.isfinite(asked), pixels_per_unit(problem)
     carried = max(1.0 - len(nodes) / np.count_nonzero(held), 0.0)
     say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * carried
+    rounded = ROUNDED_OF_ALL + (ROUNDED - ROUNDED_OF_ALL) * carried
+    least = LEAST_OF_ALL + (LEAST - LEAST_OF_ALL) * carried
+    np.maximum(trust, np.float32(least), out=trust, where=graph.exists)
     target = np.where(held, asked, 0.0)
     shift, solver = np.full(graph.size, median), Multigrid()
     conductance = trust.copy()  # least squares to begin with
@@ -54,10 +63,10 @@ def fitted_shift(
         operator = Operator(graph, conductance, pull)
         shift = solver.prepare(operator).solve(pull.astype(np.float64) * target, shift).x
         misfit = np.abs(shift - target) * per_pixel
-        pull = np.where(held, say / np.maximum(misfit, ROUNDED), 0.0).astype(np.float32)
+        pull = np.where(held, say / np.maximum(misfit, rounded), 0.0).astype(np.float32)
         for d, there in enumerate(graph.neighbours):
             tear = np.abs(shift - np.take(shift, there)) * per_pixel
-            conductance[d] = trust[d] / np.maximum(tear, ROUNDED)
+            conductance[d] = trust[d] / np.maximum(tear, rounded)
     # Between depths that are few the bend is all there is.
     return shift if carried > 0.5 else _straightened(graph, shift, per_pixel)
 
@@ -65,7 +74,7 @@ def fitted_shift(
 def _straightened(graph: PixelGraph, shift: FloatArray, per_pixel: float) -> FloatArray:
     """Shift (N,) that is constant in parts which it bends by less than a pixel."""
     together = [
-        np.abs(shift - np.take(shift, there)) * per_pixel < ROUNDED
+        np.abs(shift - np.take(shift, there)) * per_pixel < TOGETHER
         for there in graph.neighbours[::2]
     ]
     part = graph.parts(np.stack(together))
@@ -82,18 +91,25 @@ def pixels_per_unit(problem: Problem) -> float:
     return float(np.median(gamma)) if gamma.size else 1.0
 
 
-def _trust(graph: PixelGraph, solution: Solution) -> SingleArray:
-    """Weight (D, N) of every edge, of its two directions the smaller, over the median weight."""
+def _trust(problem: Problem, solution: Solution) -> SingleArray:
+    """What tearing each edge (D, N) by a pixel costs, over what it costs at a typical one.
+
+    That is its weight, of its two directions the smaller, times how exact its equation is: a wide
+    edge may be pixels off, however well it fits.
+    """
+    graph, weights = problem.graph, solution.weights
     exists = graph.exists
     trust = exists.astype(np.float32)
-    if solution.weights is None or not exists.any():
+    if not exists.any():
         return trust
-    for d, there in enumerate(graph.neighbours):
-        trust[d] *= np.minimum(solution.weights[d], np.take(solution.weights[d ^ 1], there))
-    median = np.median(trust[exists])
-    if median == 0.0:
-        return exists.astype(np.float32)
-    np.maximum(trust / median, LEAST, out=trust, where=exists)
+    if weights is not None:
+        for d, there in enumerate(graph.neighbours):
+            trust[d] *= np.minimum(weights[d], np.take(weights[d ^ 1], there))
+        median = np.median(trust[exists])
+        trust = trust / median if median > 0.0 else exists.astype(np.float32)
+    if isinstance(problem.equations, IntervalEquations):  # others do not say how exact they are
+        exact = np.stack([np.sqrt(problem.equations.precision(d)) for d in range(len(trust))])
+        trust *= np.minimum(exact / np.median(exact[exists]), 1.0)
     return trust
 
 
