@@ -11,7 +11,7 @@ from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.formulation.intervals import interval_equations
 from rayrelief.graph import pixel_graph
-from rayrelief.mesh.cleaning import _half_width, around, shreds, specks, used_vertices
+from rayrelief.mesh.cleaning import _behind, around, shreds, specks, used_vertices
 from rayrelief.surface import grid_faces
 
 NOWHERE = np.zeros(48, bool)
@@ -83,7 +83,7 @@ def test_valleys_are_as_deep_as_the_intervals_of_the_edges(camera):
     for d, a, b in equations.graph.edges():
         if d % 2 == 0:
             edges = zip(a, b, strict=True)
-            found = [_half_width(vertices, normals, i, j, parallel) for i, j in edges]
+            found = [sum(_behind(vertices, normals, i, j, parallel)) / 2 for i, j in edges]
             expected = equations.half_width[d // 2, a]
             widened = expected > np.abs(found) + 0.001  # where loops say that a jump grows
             assert widened.mean() < 0.1

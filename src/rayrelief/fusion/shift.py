@@ -24,9 +24,9 @@ REACH = 8  # pixels around a known depth that share what it asks for: one pixel 
 # What misfitting a pixel costs, over tearing an edge inside a part: where few depths are known, and
 # where all are: there a whole region has a say, and a small one only its noise.
 SAY, SAY_OF_ALL = 0.3, 0.03
-# Pixels up to which misfits and tears cost quadratically, likewise: a bend of so much at every edge is
-# cheaper than a tear, and over a hundred pixels it is a hundred times as large; but where all are
-# known it is what follows their noise without tearing.
+# Pixels up to which misfits and tears cost quadratically, likewise: a bend of so much at every edge
+# is cheaper than a tear, and over a hundred pixels it is a hundred times as large; where all are
+# known it follows their noise without tearing.
 ROUNDED, ROUNDED_OF_ALL = 0.01, 0.1
 SOLVES = 12
 WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
@@ -41,7 +41,7 @@ def fitted_shift(
     problem: Problem, solution: Solution, nodes: npt.NDArray[np.int64], values: FloatArray
 ) -> FloatArray:
     """Shift (N,) of a solution towards known values (M,) of the unknown at some nodes (M,)."""
-    graph, trust = problem.graph, _trust(problem, solution)
+    graph, trust = problem.graph, _trust(problem.graph, solution)
     asked = np.full(graph.size, np.nan)
     asked[nodes] = values - solution.x[nodes]
     asked[nodes[_is_far(graph, solution.x, nodes, asked[nodes])]] = np.nan
@@ -54,6 +54,7 @@ def fitted_shift(
     say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * carried
     rounded = ROUNDED_OF_ALL + (ROUNDED - ROUNDED_OF_ALL) * carried
     least = LEAST_OF_ALL + (LEAST - LEAST_OF_ALL) * carried
+    trust *= _exactness(problem) ** carried  # with many it is their noise that would tear
     np.maximum(trust, np.float32(least), out=trust, where=graph.exists)
     target = np.where(held, asked, 0.0)
     shift, solver = np.full(graph.size, median), Multigrid()
@@ -91,26 +92,31 @@ def pixels_per_unit(problem: Problem) -> float:
     return float(np.median(gamma)) if gamma.size else 1.0
 
 
-def _trust(problem: Problem, solution: Solution) -> SingleArray:
-    """What tearing each edge (D, N) by a pixel costs, over what it costs at a typical one.
-
-    That is its weight, of its two directions the smaller, times how exact its equation is: a wide
-    edge may be pixels off, however well it fits.
-    """
-    graph, weights = problem.graph, solution.weights
-    exists = graph.exists
+def _trust(graph: PixelGraph, solution: Solution) -> SingleArray:
+    """Weight (D, N) of every edge, of its two directions the smaller, over the median weight."""
+    exists, weights = graph.exists, solution.weights
     trust = exists.astype(np.float32)
-    if not exists.any():
+    if weights is None or not exists.any():
         return trust
-    if weights is not None:
-        for d, there in enumerate(graph.neighbours):
-            trust[d] *= np.minimum(weights[d], np.take(weights[d ^ 1], there))
-        median = np.median(trust[exists])
-        trust = trust / median if median > 0.0 else exists.astype(np.float32)
-    if isinstance(problem.equations, IntervalEquations):  # others do not say how exact they are
-        exact = np.stack([np.sqrt(problem.equations.precision(d)) for d in range(len(trust))])
-        trust *= np.minimum(exact / np.median(exact[exists]), 1.0)
-    return trust
+    for d, there in enumerate(graph.neighbours):
+        trust[d] *= np.minimum(weights[d], np.take(weights[d ^ 1], there))
+    median = np.median(trust[exists])
+    return trust / median if median > 0.0 else exists.astype(np.float32)
+
+
+def _exactness(problem: Problem) -> SingleArray:
+    """How exact the equation of each edge (D, N) is, over the median of all, at most 1.
+
+    A wide edge may be pixels off, however well it fits. Only intervals tell.
+    """
+    graph, equations = problem.graph, problem.equations
+    exact = np.ones(graph.neighbours.shape, dtype=np.float32)
+    if isinstance(equations, IntervalEquations) and graph.exists.any():
+        for d in range(len(exact)):
+            exact[d] = np.sqrt(equations.precision(d))
+        exact /= np.median(exact[graph.exists])
+        np.minimum(exact, np.float32(1.0), out=exact)
+    return exact
 
 
 def _is_far(
