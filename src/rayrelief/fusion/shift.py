@@ -48,13 +48,14 @@ def fitted_shift(
     if np.isnan(asked).all():
         return np.zeros(graph.size)
     median = float(np.nanmedian(asked))
-    asked = _spread(graph, trust > WHOLE, asked)
+    exact = _exactness(problem)
+    asked = _spread(graph, trust * exact > WHOLE, asked)
     held, per_pixel = np.isfinite(asked), pixels_per_unit(problem)
     carried = max(1.0 - len(nodes) / np.count_nonzero(held), 0.0)
     say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * carried
     rounded = ROUNDED_OF_ALL + (ROUNDED - ROUNDED_OF_ALL) * carried
     least = LEAST_OF_ALL + (LEAST - LEAST_OF_ALL) * carried
-    trust *= _exactness(problem) ** carried  # with many it is their noise that would tear
+    trust *= exact**carried  # with many it is their noise that would tear
     np.maximum(trust, np.float32(least), out=trust, where=graph.exists)
     target = np.where(held, asked, 0.0)
     shift, solver = np.full(graph.size, median), Multigrid()
