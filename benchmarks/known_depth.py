@@ -153,7 +153,7 @@ def waves(height: int, width: int) -> tuple[FloatArray, FloatArray]:
 
 
 PARTS: command.Parts = {
-    "points": lambda chosen: [points(chosen.draws or 3)],
+    "points": lambda chosen: [points(chosen.draws or 16)],
     "coarse": lambda chosen: [coarse(chosen.draws or 10)],
     "tiles": lambda chosen: [tiles(chosen.draws or 1)],
 }

@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 import rayrelief
 from rayrelief import BiNI, DepthPrior, Ordered, RayPlane, Smooth, integrate
 from rayrelief.cameras import Equirectangular, Orthographic, Pinhole
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, Outcome
 from rayrelief.fusion.shift import fitted_shift, pixels_per_unit
 from rayrelief.fusion.solving import _extent, known_values
 from rayrelief.graph import pixel_graph
-from rayrelief.methods import Support
+from rayrelief.methods import Solution, Support
 from rayrelief.prior import PriorFit
 from rayrelief.problem import assemble
 from rayrelief.synthetic.gallery import overlapping_spheres, plane, sphere, tori
@@ -304,3 +304,17 @@ def test_a_noisy_depth_of_all_pixels_moves_a_part_without_bending_it(seed):
     shift = fitted_shift(problem, solution, nodes, solution.x + asked)
     assert np.ptp(shift) == 0.0
     assert abs(shift[0] - 0.1) < 0.02
+
+
+def test_two_known_depths_tear_where_least_is_trusted_instead_of_bending_all():
+    scene = rayrelief.synthetic.GALLERY["plane"](12, 120)
+    problem = assemble(scene.normals, scene.camera)
+    graph, exact = problem.graph, problem.unknown(true_depth(scene))
+    left = graph.pixels % 120 < 60
+    weights = np.ones(graph.neighbours.shape, np.float32)
+    for d, there in enumerate(graph.neighbours):
+        weights[d, left != left[there]] = 0.5
+    solution = Solution(exact, Outcome.CONVERGED, weights=weights)
+    nodes = np.flatnonzero(np.isin(graph.pixels, (6 * 120 + 10, 6 * 120 + 110)))
+    shift = fitted_shift(problem, solution, nodes, exact[nodes] + 0.04 * ~left[nodes])
+    assert_allclose(shift, 0.04 * ~left, atol=0.004)

@@ -11,7 +11,7 @@ from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.formulation.intervals import interval_equations
 from rayrelief.graph import pixel_graph
-from rayrelief.mesh.cleaning import _half_width, around, shreds, specks, used_vertices
+from rayrelief.mesh.cleaning import _behind, around, shreds, specks, used_vertices
 from rayrelief.surface import grid_faces
 
 NOWHERE = np.zeros(48, bool)
@@ -68,6 +68,30 @@ def test_a_jump_may_hide_in_a_valley(bend, near, count):
 
 
 @pytest.mark.parametrize(
+    ("slope", "near", "left_out"),
+    [(8.0, True, True), (4.0, True, False), (8.0, False, False)],
+    ids=["wide, near a jump", "narrow, near a jump", "wide, elsewhere"],
+)
+def test_nothing_is_known_of_a_wide_ridge_near_a_jump(slope, near, left_out):
+    columns = np.arange(8)
+    depth = np.maximum(columns - 3.5, 0.0) * slope  # turns away between two columns
+    vertices, faces = sheet(6, 8, depth)
+    slopes = np.where(columns < 4, 0.0, slope)
+    normals = np.stack((slopes, np.zeros(8), np.full(8, -1.0)), axis=1)
+    normals = np.tile(normals / np.hypot(1, slopes)[:, None], (6, 1))
+    found = shreds(vertices, faces, normals, NOWHERE, np.full(48, near), parallel=True)
+    assert found.any() == left_out
+
+
+def test_what_a_method_tore_without_a_jump_is_no_surface_near_one():
+    vertices, faces = sheet(6, 8, np.where(np.arange(8) < 4, 0.0, 0.5))
+    near = np.ones(48, bool)
+    found = shreds(vertices, faces, facing(48), NOWHERE, near, parallel=True)
+    across = np.ptp(vertices[faces, 2], axis=1) > 0
+    np.testing.assert_array_equal(found, across)
+
+
+@pytest.mark.parametrize(
     "camera",
     [Pinhole(60.0, 60.0, 15.5, 11.5), Orthographic(0.05, 15.5, 11.5)],
     ids=["central", "parallel"],
@@ -83,7 +107,7 @@ def test_valleys_are_as_deep_as_the_intervals_of_the_edges(camera):
     for d, a, b in equations.graph.edges():
         if d % 2 == 0:
             edges = zip(a, b, strict=True)
-            found = [_half_width(vertices, normals, i, j, parallel) for i, j in edges]
+            found = [sum(_behind(vertices, normals, i, j, parallel)) / 2 for i, j in edges]
             expected = equations.half_width[d // 2, a]
             widened = expected > np.abs(found) + 0.001  # where loops say that a jump grows
             assert widened.mean() < 0.1

@@ -53,7 +53,7 @@ def test_the_display_is_the_mesh_of_the_result(still_life, cut):
         {tuple(map(tuple, face)) for face in each.known_pixels()[each.faces].tolist()}
         for each in (mesh, whole)
     )
-    assert len(faces ^ own) <= 0.002 * len(own)  # its normals are rounded
+    assert len(faces ^ own) <= 0.004 * len(own)  # its normals are rounded: more where they graze
     u, v = mesh.known_pixels().T
     np.testing.assert_array_equal(mesh.vertices, result.points()[v, u])
 

@@ -1,9 +1,9 @@
 """The shift that known depths ask of a surface: constant inside its parts, free at its jumps.
 
-It minimises |misfit| over known depths plus |tear| over edges, an edge that the method trusts less
-costing less. So parts move as wholes, and of known depths that contradict each other inside a part
-the majority wins. Where most depths are known, a bend of less than a pixel is left to the run that
-follows, which weighs their noise.
+It minimises |misfit| over known depths plus |tear| over edges, an edge that the method trusts less,
+or whose equation is less exact, costing less. So parts move as wholes, and of known depths that
+contradict each other inside a part the majority wins. Where most depths are known, a bend of less
+than a pixel is left to the run that follows, which weighs their noise.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Solution
 from rayrelief.operators import Operator
@@ -23,11 +24,16 @@ REACH = 8  # pixels around a known depth that share what it asks for: one pixel 
 # What misfitting a pixel costs, over tearing an edge inside a part: where few depths are known, and
 # where all are: there a whole region has a say, and a small one only its noise.
 SAY, SAY_OF_ALL = 0.3, 0.03
-ROUNDED = 0.1  # pixels up to which misfits and tears cost quadratically
+# Pixels up to which misfits and tears cost quadratically, likewise: a bend of so much at every edge
+# is cheaper than a tear, and over a hundred pixels it is a hundred times as large; where all are
+# known it follows their noise without tearing.
+ROUNDED, ROUNDED_OF_ALL = 0.01, 0.1
 SOLVES = 12
 WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
-LEAST = 0.04  # trust in any edge: the noise of known depths alone does not tear a surface
+# Trust in any edge, likewise: the noise of many known depths alone does not tear a surface.
+LEAST, LEAST_OF_ALL = 0.01, 0.04
 FAR = 6.0  # median deviations: what is asked for beyond these, and beyond the relief, is an error
+TOGETHER = 0.1  # pixels: an edge that is torn by less is inside a part of the shift
 STRAIGHT = 1.0  # pixels: a part that is bent by less is not bent, where most depths are known
 
 
@@ -42,10 +48,15 @@ def fitted_shift(
     if np.isnan(asked).all():
         return np.zeros(graph.size)
     median = float(np.nanmedian(asked))
-    asked = _spread(graph, trust > WHOLE, asked)
+    exact = _exactness(problem)
+    asked = _spread(graph, trust * exact > WHOLE, asked)
     held, per_pixel = np.isfinite(asked), pixels_per_unit(problem)
     carried = max(1.0 - len(nodes) / np.count_nonzero(held), 0.0)
     say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * carried
+    rounded = ROUNDED_OF_ALL + (ROUNDED - ROUNDED_OF_ALL) * carried
+    least = LEAST_OF_ALL + (LEAST - LEAST_OF_ALL) * carried
+    trust *= exact**carried  # with many it is their noise that would tear
+    np.maximum(trust, np.float32(least), out=trust, where=graph.exists)
     target = np.where(held, asked, 0.0)
     shift, solver = np.full(graph.size, median), Multigrid()
     conductance = trust.copy()  # least squares to begin with
@@ -54,10 +65,10 @@ def fitted_shift(
         operator = Operator(graph, conductance, pull)
         shift = solver.prepare(operator).solve(pull.astype(np.float64) * target, shift).x
         misfit = np.abs(shift - target) * per_pixel
-        pull = np.where(held, say / np.maximum(misfit, ROUNDED), 0.0).astype(np.float32)
+        pull = np.where(held, say / np.maximum(misfit, rounded), 0.0).astype(np.float32)
         for d, there in enumerate(graph.neighbours):
             tear = np.abs(shift - np.take(shift, there)) * per_pixel
-            conductance[d] = trust[d] / np.maximum(tear, ROUNDED)
+            conductance[d] = trust[d] / np.maximum(tear, rounded)
     # Between depths that are few the bend is all there is.
     return shift if carried > 0.5 else _straightened(graph, shift, per_pixel)
 
@@ -65,7 +76,7 @@ def fitted_shift(
 def _straightened(graph: PixelGraph, shift: FloatArray, per_pixel: float) -> FloatArray:
     """Shift (N,) that is constant in parts which it bends by less than a pixel."""
     together = [
-        np.abs(shift - np.take(shift, there)) * per_pixel < ROUNDED
+        np.abs(shift - np.take(shift, there)) * per_pixel < TOGETHER
         for there in graph.neighbours[::2]
     ]
     part = graph.parts(np.stack(together))
@@ -84,17 +95,29 @@ def pixels_per_unit(problem: Problem) -> float:
 
 def _trust(graph: PixelGraph, solution: Solution) -> SingleArray:
     """Weight (D, N) of every edge, of its two directions the smaller, over the median weight."""
-    exists = graph.exists
+    exists, weights = graph.exists, solution.weights
     trust = exists.astype(np.float32)
-    if solution.weights is None or not exists.any():
+    if weights is None or not exists.any():
         return trust
     for d, there in enumerate(graph.neighbours):
-        trust[d] *= np.minimum(solution.weights[d], np.take(solution.weights[d ^ 1], there))
+        trust[d] *= np.minimum(weights[d], np.take(weights[d ^ 1], there))
     median = np.median(trust[exists])
-    if median == 0.0:
-        return exists.astype(np.float32)
-    np.maximum(trust / median, LEAST, out=trust, where=exists)
-    return trust
+    return trust / median if median > 0.0 else exists.astype(np.float32)
+
+
+def _exactness(problem: Problem) -> SingleArray:
+    """How exact the equation of each edge (D, N) is, over the median of all, at most 1.
+
+    A wide edge may be pixels off, however well it fits. Only intervals tell.
+    """
+    graph, equations = problem.graph, problem.equations
+    exact = np.ones(graph.neighbours.shape, dtype=np.float32)
+    if isinstance(equations, IntervalEquations) and graph.exists.any():
+        for d in range(len(exact)):
+            exact[d] = np.sqrt(equations.precision(d))
+        exact /= np.median(exact[graph.exists])
+        np.minimum(exact, np.float32(1.0), out=exact)
+    return exact
 
 
 def _is_far(

@@ -80,17 +80,16 @@ def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tup
     """Methods that run with a depth known at some of the pixels; the last is the method itself.
 
     Many known depths place the parts that the method finds. Where there are few, most parts have
-    none: they follow others, and which ones Ordered and RayPlane see differently. Each starts from
-    what the known depths left of the other's surface, twice over.
+    none: they follow others, and which ones Ordered and RayPlane see differently. So both take
+    turns before the method runs, each from what the known depths left of the last surface.
     """
     if prior.weight == 0:
         return (method,)
     if known >= FEW * pixels:
         return method, method
     ordered = method if isinstance(method, Ordered) else Ordered()
-    if isinstance(method, RayPlane):
-        return ordered, method, ordered, method
-    return ordered, RayPlane(), ordered, RayPlane(), method
+    other = method if isinstance(method, RayPlane) else RayPlane()
+    return ordered, other, ordered, method
 
 
 def _problem_for(problem: Problem, stage: Method) -> Problem:

@@ -20,6 +20,9 @@ NOISE = 3.0  # so many times as much as half of all faces differ, where normals 
 # A jump that a method has closed on a part of its way looks like a valley there: one that bends by
 # so many degrees, or twice as much noise, and so many half-widths in pixels, near another jump.
 BENT, DEEP, REACH = 7.0, 0.35, 6
+# The same may be said of what a method has closed on a ridge, where a body turns away: an interval
+# of so many pixels to either side says nothing, and what is so far outside of it is no surface.
+WIDE, LOOSE = 3.0, 0.25
 STEEPEST = 1e-3  # cosine: beyond it a plane is seen edge-on
 
 
@@ -46,11 +49,12 @@ def shreds(
     parallel
         Whether the rays are parallel, or go through the origin.
     """
-    differs, valley = np.empty((2, len(faces)), dtype=np.float32)
-    _judge(vertices, faces, normals, parallel, differs, valley)
+    differs = np.empty(len(faces), dtype=np.float32)
+    hiding = np.empty(len(faces), dtype=np.bool_)
+    _judge(vertices, faces, normals, parallel, differs, hiding)
     noise = NOISE * float(np.nanmedian(differs)) if len(faces) else 0.0
     against = (differs > max(SHRED, noise)) & torn[faces].any(axis=1)
-    hiding = (differs > max(BENT, 2 * noise)) & (valley > DEEP)
+    hiding &= differs > max(BENT, 2 * noise)
     hiding[hiding] = near[faces[hiding]].any(axis=1)
     shred: BoolArray = against | hiding
     return shred
@@ -91,14 +95,14 @@ def used_vertices(faces: Faces, vertex_count: int) -> tuple[npt.NDArray[np.int64
 
 @njit(cache=True, error_model="numpy")
 def _judge(
-    vertices: Any, faces: Any, normals: Any, parallel: bool, degrees: Any, valley: Any
+    vertices: Any, faces: Any, normals: Any, parallel: bool, degrees: Any, hiding: Any
 ) -> None:
-    """Largest angle between each face and the normals of its vertices, and its deepest valley."""
+    """Largest angle between each face and the normals of its vertices; whether a jump can hide."""
     for f in range(len(faces)):
         a, b, c = faces[f]
         x, y, z = face_normal(vertices, a, b, c)
         length = math.sqrt(x * x + y * y + z * z)
-        degrees[f] = valley[f] = 0.0
+        degrees[f], hiding[f] = 0.0, False
         if length == 0.0:  # what has no area contradicts nothing
             continue
         least = 1.0
@@ -107,15 +111,19 @@ def _judge(
             least = min(least, (n[0] * x + n[1] * y + n[2] * z) / length)
         degrees[f] = math.degrees(math.acos(min(1.0, max(-1.0, least))))
         for i, j in ((a, b), (b, c), (c, a)):
-            valley[f] = max(valley[f], _half_width(vertices, normals, i, j, parallel))
+            behind_i, behind_j = _behind(vertices, normals, i, j, parallel)
+            half_width = 0.5 * (behind_i + behind_j)
+            loose = behind_i * behind_j < 0.0 and min(abs(behind_i), abs(behind_j)) > LOOSE
+            if half_width > DEEP or half_width < -WIDE or loose:
+                hiding[f] = True
 
 
 @njit(inline="always", error_model="numpy")
-def _half_width(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> float:
-    """Half of the interval between two planes in pixels, positive in valleys.
+def _behind(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> Any:
+    """By how many pixels the plane at j lies behind i, along its ray, and that at i behind j.
 
-    As formulation.intervals has it, but from points: by how much the plane at i lies behind j,
-    along its ray, and that at j behind i; their sum does not depend on a jump between them.
+    Half of their sum is the half-width of formulation.intervals, which does not depend on a jump
+    between them. If one is behind and one in front, both points lie outside of the interval.
     """
     p, q, n, m = vertices[i], vertices[j], normals[i], normals[j]
     x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
@@ -130,7 +138,9 @@ def _half_width(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> 
     behind_j = -(n[0] * x + n[1] * y + n[2] * z) / min(facing_i, -STEEPEST)
     behind_i = (m[0] * x + m[1] * y + m[2] * z) / min(facing_j, -STEEPEST)
     beside = math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
-    return 0.5 * (behind_i + behind_j) / beside if beside > 0.0 else 0.0
+    if beside == 0.0:
+        return 0.0, 0.0
+    return behind_i / beside, behind_j / beside
 
 
 @njit(cache=True)
