@@ -148,6 +148,10 @@ def test_a_fourth_channel_and_a_mask(path, values, tmp_path):
         write(tmp_path / "mask.exr", {"Y": plane}, tile=(16, 16))
         found = MapFile.at(path, "opencv", tmp_path / "mask.exr")
         np.testing.assert_array_equal(found.read(WINDOWS[2])[1], inside[16:48, 17:34])
+    for plane in ((255 * inside).astype(np.uint32), 255 * inside):
+        write(tmp_path / "mask.exr", {"Y": plane})
+        with pytest.raises(FileError, match=r"values from 0\S* to 255.*numbers between 0 and 1"):
+            MapFile.at(path, "opencv", tmp_path / "mask.exr")
     write(tmp_path / "mask.exr", np.dstack([inside] * 3))
     with pytest.raises(FileError, match=r"shape \(75, 90, 3\).*one value per pixel"):
         MapFile.at(path, "opencv", tmp_path / "mask.exr")

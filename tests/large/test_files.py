@@ -235,9 +235,7 @@ def test_parts_that_hang_on_nothing_are_told_in_the_last_lines(masked, tmp_path)
     assert "  note: 2 separate components: the shift of each is arbitrary" in last
 
 
-def test_chunks_that_are_not_stored_are_told_in_the_last_lines(
-    relief, small_blocks, command, tmp_path
-):
+def test_chunks_that_are_not_stored_are_told(relief, small_blocks, command, tmp_path):
     words = tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv"
     for options in ({"zarr_format": 2}, {"shards": (64, 64, 3)}, {}):
         usual = {"chunks": (32, 32, 3), "fill_value": 0, "overwrite": True}
@@ -247,8 +245,14 @@ def test_chunks_that_are_not_stored_are_told_in_the_last_lines(
         values[:64, :64] = 0  # of which no chunk is written
         zarr.create_array(words[0], data=values, **usual | options)
         told = "1 of 6 shards" if "shards" in options else "4 of 20 chunks"
-        last = command(*words).output.partition("of 16,500 pixels")[2]
-        assert f"  note: map.zarr: {told} are not stored, and read as 0.0" in last
+        (words[0] / ".DS_Store").touch()  # no chunk
+        mask = np.ones((HEIGHT, WIDTH), bool)
+        mask[:32, :32] = False
+        usual_mask = {"chunks": (32, 32), "fill_value": False, "overwrite": True}
+        zarr.create_array(tmp_path / "mask.zarr", data=mask, **usual_mask)
+        output = command(*words, "--mask", tmp_path / "mask.zarr").output
+        assert f"note: map.zarr: {told} are not stored, and read as 0.0" in output
+        assert "note: mask.zarr: 1 of 20 chunks are not stored, and read as False" in output
 
 
 def test_the_camera_beside_the_map(relief, tmp_path, small_blocks):

@@ -12,12 +12,11 @@ import numpy.typing as npt
 from rayrelief.conventions import AUTO, BoolArray, to_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.encoding import Decoded, Encoding, decode
-from rayrelief.io.masks import above_half
+from rayrelief.io.masks import above_half, threshold
 from rayrelief.io.normals import empty_pixels
 from rayrelief.large.layout import Window
 from rayrelief.large.opening import has_mask, is_whole, mask_in, normals_in, refusing_damage
 from rayrelief.large.samples import check_alike, grey_of, sample_of
-from rayrelief.large.zarr_files import ZarrArray
 from rayrelief.memory import in_words
 
 # A piece that is decoded at once, and a mask that is read as a whole, may take one part in so many
@@ -112,14 +111,16 @@ class MapFile:
                 raise FileError(
                     f"the mask of {self.path}, {mask}, "
                     + ("is not there" if own is None else f"has the shape {own.shape}"),
-                    expected=f"{self.shape}, the size of the normal map",
+                    expected=f"{self.shape}: one value for each pixel of the normal map",
                     remedy="Crop or resize the mask to the normal map"
                     if own is None or own.ndim == 2
                     else "Save one value per pixel",
                 )
             if not is_whole(mask):
                 _check_piece(mask, own, memory)
-            ones = own.dtype.kind in "iu" and bool(sample_of(own).max() <= 1)
+            sample = sample_of(own)
+            threshold(mask, sample)  # refuses values that say nothing of inside and outside
+            ones = own.dtype.kind in "iu" and bool(sample.max() <= 1)
         return replace(self, mask=mask, alpha=False, colours=False, ones=ones)
 
     @np.errstate(invalid="ignore", over="ignore")  # files hold any bits
@@ -144,10 +145,14 @@ class MapFile:
         return to_opencv(decoded.vectors, self.convention), inside
 
     def left_out(self) -> tuple[str, ...]:
-        """Notes on pieces of a zarr array that are not stored."""
-        with refusing_damage(self.path), normals_in(self.path) as array:
-            told = array.left_out() if isinstance(array, ZarrArray) else ""
-        return (f"{self.path.name}: {told}",) if told else ()
+        """Notes on pieces of zarr arrays that are not stored."""
+        notes = []
+        for path, opened in ((self.path, normals_in), (self.mask, mask_in)):
+            if path is not None and path.is_dir():
+                with refusing_damage(path), opened(path) as array:
+                    told = array.left_out()
+                notes += [f"{path.name}: {told}"] if told else []
+        return tuple(notes)
 
     def files(self) -> dict[str, Path]:
         """Files and folders that it is read from, by what they hold."""

@@ -91,7 +91,7 @@ class ZarrArray:
 
     def left_out(self) -> str:
         """How many chunks, or shards, are not stored, in words; empty if all are."""
-        files = (file for file in self.store.root.rglob("*") if file.name not in ABOUT)
+        files = (file for file in self.store.root.rglob("[!.]*") if file.name not in ABOUT)
         missing = self.count - sum(1 for file in files if file.is_file())
         if missing <= 0:
             return ""

@@ -164,7 +164,7 @@ def integrate_large(
                 threads=own,
                 progress=progress,
             )
-            last = last_notes(found, finished)
+            last = last_notes(finished)
             seconds = time.perf_counter() - began
             report = describe(found, out, finished, [*notes, *last], seconds)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth

@@ -41,6 +41,7 @@ def read_large(path: Path, source: Input, memory: int) -> tuple[MapFile, Camera,
         if is_auto:
             found, more = _own_mask(found, memory)
             notes += more
+        notes += found.left_out()
         camera, more = _camera(path, source, *found.shape)
         notes += more
         camera.check_resolution(*found.shape)

@@ -82,10 +82,9 @@ def describe(
     }
 
 
-def last_notes(source: MapFile, finished: Finished) -> tuple[str, ...]:
+def last_notes(finished: Finished) -> tuple[str, ...]:
     """What is told when a map is done."""
-    free = free_note(finished.components, finished.job.camera.central)
-    return (*free, *source.left_out())
+    return free_note(finished.components, finished.job.camera.central)
 
 
 def summary(report: dict[str, Any], out: Path, notes: Sequence[str]) -> str:
