@@ -147,6 +147,8 @@ def test_what_to_install(missing, out, monkeypatch, command, tmp_path):
         (["-o", "out.zarr", "--mesh-format", "ply"], "--mesh-format ply: the tiles"),
         (["-o", "out.zarr", "--mesh-format", "glb,ply"], "--mesh-format ply: the tiles"),
         (["-o", "out.zarr"], "the axes of"),
+        (["-o", "out.zarr", "--convention", "auto"], "is not looked at as a whole"),
+        (["-o", "none/out.tif"], "none is no folder"),
         (["-o", "out", "--memory", "1GB"], "--memory goes with maps in blocks"),
     ],
 )

@@ -119,7 +119,8 @@ def integrate(
             return
         if memory is not None:
             raise typer.BadParameter(
-                "--memory goes with maps in blocks: zarr, or tiled TIFF or EXR with -o in .zarr"
+                "--memory goes with maps in blocks: zarr, tiled TIFF or EXR, with -o in .zarr, "
+                ".tif or .exr"
             )
         paths = frames(paths) if sequence else paths
         if not is_one_map(paths):

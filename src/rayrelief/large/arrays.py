@@ -193,9 +193,11 @@ def _axes(path: Path, array: Any, convention: str | None) -> str:
     stored = getattr(array, "attrs", {}).get("convention")
     if convention == AUTO or (convention is None and stored is None):
         raise InputError(
-            f"the axes of {path} are not known: a map in blocks is not looked at as a whole",
+            "a map in blocks is not looked at as a whole, which auto needs"
+            if convention == AUTO
+            else f"the axes of {path} are not known",
             expected="a convention",
-            remedy="Give it (--convention opengl, for example), or store it with the array, as "
-            "the attribute 'convention'; rayrelief doctor finds it out from a crop in .npy",
+            remedy="Give it (--convention opengl, for example; with zarr also as the attribute "
+            "'convention' of the array); rayrelief doctor finds it out from a crop",
         )
     return str(convention or stored)

@@ -57,9 +57,9 @@ def normals_in(path: Path) -> Iterator[Any]:
     with _opened(path, NORMALS, NORMAL_KEYS) as found:
         if found is None:
             raise FileError(
-                f"{path} is a group without normals",
-                expected=f"an array, or one called {' or '.join(NORMALS)}",
-                remedy="Rename the array, or give its path",
+                f"{path} is a folder, or a group of zarr, without an array of normals",
+                expected=f"a file, a zarr array, or a group with one called {' or '.join(NORMALS)}",
+                remedy="Give the path of the map itself",
             )
         yield found
 

@@ -46,6 +46,12 @@ def check_place(path: Path) -> None:
             expected="a path that ends in .zarr, .tif or .exr",
             remedy="Give such a path with -o",
         )
+    if not path.parent.is_dir():
+        raise FileError(
+            f"{path.parent} is no folder",
+            expected="a folder that is there: a map in blocks and what is kept of it go into it",
+            remedy="Create it, or choose another -o",
+        )
     if kind not in EXR:
         (tifffile_package if kind in TIFF else zarr_package)()  # or says how to get it
     if kind not in ZARR:
