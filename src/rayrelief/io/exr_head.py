@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from rayrelief.io.sources import SIGNATURES, check_entries, open_file
+from rayrelief.io.sources import LARGEST_HEAD, SIGNATURES, check_entries, open_file
 
 FIRST_ATTRIBUTE = 8  # where it stands: after the signature and the flags, of four bytes each
 VERSION, TILED, LONG_NAMES, DEEP, SEVERAL_PARTS = 2, 0x200, 0x400, 0x800, 0x1000
@@ -96,7 +96,8 @@ class Head:
 def read_head(path: Path) -> Head:
     """Head of a file that begins as one; ValueError for one that is broken.
 
-    So it is for very many attributes or channels, each of which OpenEXR compares with all.
+    So it is for very many attributes or channels, each of which OpenEXR compares with all, and for
+    attributes of very many bytes.
     """
     with open_file(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         (flags,) = struct.unpack_from("<I", data, 4)
@@ -113,9 +114,13 @@ def read_head(path: Path) -> Head:
             is_list = data[kind : value - 5] == b"chlist"
             entries += 1 + (size // CHANNEL if is_list else 0)
             check_entries(entries, "attributes and channels")
+            end = value + size
+            if end >= len(data):  # before anything of that size is copied
+                raise ValueError(f"an attribute of {size:,} bytes ends beyond the file")
+            check_entries(end, "bytes of its head", LARGEST_HEAD)
             name = data[position : kind - 1].decode("utf-8", "surrogateescape")
-            parts[-1][name] = data[kind : value - 5].decode("latin-1"), data[value : value + size]
-            position = value + size
+            parts[-1][name] = data[kind : value - 5].decode("latin-1"), data[value:end]
+            position = end
         return Head(flags, tuple(parts), position + 1 + bool(flags & SEVERAL_PARTS))
 
 

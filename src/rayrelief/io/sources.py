@@ -22,6 +22,7 @@ from rayrelief.memory import in_words, memory_available
 READING_BYTES = 20  # per value
 SMALL = 1 << 24  # bytes that are there without asking
 # Of a file: the time of libraries may grow as the square of their number, and each takes memory.
+LARGEST_HEAD = 16_000_000  # bytes before the values
 MOST_ENTRIES = 10_000  # arrays, channels, attributes
 MOST_PARTS = 1_000_000  # elements of JSON or XML, words of text
 # What decoders raise for bytes that are not as they should be. None of them says all that it may

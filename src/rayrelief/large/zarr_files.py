@@ -13,14 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import RayreliefError
-from rayrelief.io.sources import BROKEN, check_room, is_there, parse_json, read_bytes
+from rayrelief.io.sources import (
+    BROKEN,
+    LARGEST_HEAD,
+    check_room,
+    is_there,
+    parse_json,
+    read_bytes,
+)
 from rayrelief.large.frames import COMPRESSORS, check_frame
 from rayrelief.large.layout import Window
 from rayrelief.optional import library
 
 ARRAYS = ("zarr.json", ".zarray")  # what describes an array: of version 3, and of version 2
 ABOUT = (*ARRAYS, ".zattrs", ".zmetadata")  # files that are no chunks
-LARGEST_HEAD = 16_000_000  # bytes
 # Of others some run code (pickle), and of some the size is not known beforehand.
 HARMLESS = ("bytes", "transpose", "crc32c", "shuffle", "delta", "bitround", "fixedscaleoffset")
 SHARDS = "sharding_indexed"
