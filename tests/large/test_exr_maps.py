@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zlib
 from itertools import pairwise
@@ -188,6 +191,46 @@ def test_a_window_takes_what_its_pieces_take(path, tile, monkeypatch):
     together = max(exr_files.AT_A_TIME, array.piece_bytes // exr_files.COPIES)
     assert peak < found.nbytes + exr_files.COPIES * together
     assert peak < 300 * 1500 * 12 / 2, "not even its rows"
+
+
+MEASURE = """
+import sys
+from pathlib import Path
+from rayrelief.large.opening import normals_in
+
+def resident(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+for path in map(Path, sys.argv[1:]):
+    with normals_in(path) as array:
+        before = resident("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        array[0:1, 0:1]
+        print(path.stem, resident("VmHWM") - before, array.piece_bytes)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
+def test_decoding_a_piece_takes_no_more_than_is_announced(path, tmp_path):
+    """Of random numbers, which are stored in as many bytes as they have; buffers of the library."""
+    side = 1024
+    noise = np.random.default_rng(0).random((side, side, 3), np.float32)
+    write(path, noise[:16, :16])  # what is loaded with the first file does not count
+    paths = [path]
+    for compression in COMPRESSIONS:
+        paths.append(tmp_path / f"{compression.name}.exr")
+        write(paths[-1], noise, tile=(side, side), compression=compression)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *paths],
+        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"},  # what is freed is given back
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name, taken, announced in (line.split() for line in done.stdout.splitlines()[1:]):
+        assert int(taken) < int(announced) == exr_files.COPIES * noise.nbytes, name
+    assert len(done.stdout.splitlines()) == 1 + len(COMPRESSIONS)
 
 
 def test_pieces_that_take_much_of_the_memory_are_refused(path, values):

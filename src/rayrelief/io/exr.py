@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -85,12 +85,13 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
         return _decoded(str(path))
 
 
-def decode_part(path: Path, content: bytes, where: str) -> dict[str, npt.NDArray[Any]]:
-    """All channels by name, of a file in memory that holds a part of another one."""
+def decode_part(path: Path, content: Iterable[bytes], where: str) -> dict[str, npt.NDArray[Any]]:
+    """All channels by name, of a file with this content, which holds a part of another one."""
     with TemporaryDirectory(prefix="rayrelief-") as folder:
         small = Path(folder) / "part.exr"  # older versions of OpenEXR read no streams
         try:
-            small.write_bytes(content)
+            with small.open("wb") as file:
+                file.writelines(content)  # piece after piece: never all of it in memory
         except OSError as error:  # no damage of the other file
             raise write_error(small, error) from error
         with refusing_damage(path, where):

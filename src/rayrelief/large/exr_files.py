@@ -7,7 +7,7 @@ small file of its own, which the library then reads.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
@@ -33,10 +33,12 @@ from rayrelief.io.exr_head import (
 )
 from rayrelief.io.sources import check_room, check_signature, choose_name, damaged
 from rayrelief.large.frames import SLACK
-from rayrelief.large.layout import Window, put, shape_of
+from rayrelief.large.layout import Window, put, shape_of, size_of
 
 AT_A_TIME = 1 << 22  # bytes of values that are decoded together, unless one piece has more
-COPIES = 4  # times its values is what decoding takes: compressed, as planes and as arrays, stacked
+# Times its values is what decoding takes in the library, where Python does not count: of random
+# numbers in one tile 2 without compression, 5 of ZIP and PIZ, 5.8 of ZSTD.
+COPIES = 6
 
 
 @dataclass(frozen=True)
@@ -144,32 +146,30 @@ class ExrArray:
         planes = [channels[member.name] for member in self.members]
         return planes[0] if len(planes) == 1 else np.stack(planes, axis=-1)
 
-    def _cut_out(self, pieces: Window, shape: tuple[int, int]) -> bytes:
-        """A file of some pieces alone."""
-        _, chunks = self.head.parts[0]["channels"]
-        attributes = image_attributes(shape[1], shape[0], chunks, self.head.compression)
+    def _cut_out(self, pieces: Window, shape: tuple[int, int]) -> Iterator[bytes]:
+        """Content of a file of some pieces alone, one after the other."""
+        _, channels = self.head.parts[0]["channels"]
+        attributes = image_attributes(shape[1], shape[0], channels, self.head.compression)
         is_tiled = self.head.tile is not None
         if is_tiled:
             attributes["tiles"] = tile_attribute(*self.piece)
         head = make_head((TILED if is_tiled else 0) | self.head.flags & LONG_NAMES, attributes)
-        corners = [
-            (row, column)
-            for row in range(pieces[0].start, pieces[0].stop)
-            for column in range(pieces[1].start, pieces[1].stop)
-        ]
-        data = [self._chunk(*corner) for corner in corners]
-        written, offsets, position = [], [], len(head) + 8 * len(data)
-        for (row, column), content in zip(corners, data, strict=True):
-            down, across = row - pieces[0].start, column - pieces[1].start
-            place = (across, down, 0, 0) if is_tiled else (down * self.piece[0],)
-            start = struct.pack(f"<{len(place)}iI", *place, len(content))
-            offsets.append(position)
-            written += [start, content]
-            position += len(start) + len(content)
-        return b"".join((head, struct.pack(f"<{len(offsets)}Q", *offsets), *written))
+        written, position = [], len(head) + 8 * size_of(pieces)
+        for row in range(pieces[0].start, pieces[0].stop):
+            for column in range(pieces[1].start, pieces[1].stop):
+                start, size = self._find(row, column)
+                down, across = row - pieces[0].start, column - pieces[1].start
+                place = (across, down, 0, 0) if is_tiled else (down * self.piece[0],)
+                told = struct.pack(f"<{len(place)}iI", *place, size)
+                written.append((position, told, start, size))
+                position += len(told) + size
+        yield head + struct.pack(f"<{len(written)}Q", *(place for place, *_ in written))
+        for _, told, start, size in written:
+            yield told
+            yield self._bytes(start, size)
 
-    def _chunk(self, row: int, column: int) -> bytes:
-        """Compressed values of one piece; FileError unless it is where the table says."""
+    def _find(self, row: int, column: int) -> tuple[int, int]:
+        """Where a piece begins, and its bytes; FileError unless it is where the table says."""
         number = row * self._grid[1] + column
         (offset,) = struct.unpack("<Q", self._bytes(self.head.end + 8 * number, 8))
         if not offset:
@@ -189,7 +189,7 @@ class ExrArray:
                 self.path,
                 f"piece {number} of {self._values_bytes:,} bytes is said to be stored as {size:,}",
             )
-        return self._bytes(offset + layout.size, size)
+        return offset + layout.size, size
 
     def _bytes(self, start: int, length: int) -> bytes:
         # Offsets are any number: there is no seeking to the largest ones.
