@@ -247,6 +247,22 @@ def test_pieces_that_take_much_of_the_memory_are_refused(path, values):
 # What is not read is told
 
 
+def test_tiles_of_few_pixels_are_refused(path, values):
+    for tile in ((1, 1), (9, 7)):
+        write(path, values, tile=tile)
+        told = rf"chunks of \({tile[0]}, {tile[1]}\) pixels, at least 64 pixels are read"
+        with pytest.raises(FileError, match=told):
+            MapFile.at(path, "opencv")
+    write(path, values, tile=(8, 8))
+    MapFile.at(path, "opencv")
+    small = values[:7, :9].copy()  # OpenEXR takes each array for one without gaps
+    write(path, small, tile=(7, 9))
+    with normals_in(path) as array:
+        np.testing.assert_array_equal(array[0:7, 0:9], small)
+    write(path, values[:, :9].copy())  # rows are as wide as they are
+    MapFile.at(path, "opencv")
+
+
 def test_a_file_that_ends_early(path, values):
     write(path, values)
     whole = path.read_bytes()

@@ -32,7 +32,7 @@ from rayrelief.io.exr_head import (
     tile_attribute,
 )
 from rayrelief.io.sources import check_room, check_signature, choose_name, damaged
-from rayrelief.large.frames import SLACK
+from rayrelief.large.frames import SLACK, check_chunks
 from rayrelief.large.layout import Window, put, shape_of, size_of
 
 AT_A_TIME = 1 << 22  # bytes of values that are decoded together, unless one piece has more
@@ -79,6 +79,8 @@ class ExrArray:
         found = cls(file, path, head, members, tile or (CHUNK_ROWS[compression], window[2]))
         if min(*found.shape, *found.piece) < 1:
             raise damaged(path, f"an image of the shape {found.shape}, in pieces of {found.piece}")
+        if tile is not None:
+            check_chunks(found.shape[:2], tile)
         check_room(path, found.piece_bytes)
         return found
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
+from collections.abc import Sequence
 
 PIECE = 1 << 16  # bytes that are decompressed at a time
 ZSTD = b"\x28\xb5\x2f\xfd"
 SLACK = 1 << 10  # bytes beyond those of the pixels that do no harm
 MOST_STREAMS = 100  # in a row: writers make one
+FEWEST = 64  # pixels of a chunk, unless there is only one: each is a file, or read by itself
 COMPRESSORS = ("blosc", "gzip", "lz4", "zlib", "zstd")
+
+
+def check_chunks(shape: Sequence[int], chunks: Sequence[int]) -> None:
+    """Raise ValueError for an array in pieces so small that each costs more than its pixels."""
+    if math.prod(chunks[:2]) < FEWEST and any(s > c for s, c in zip(shape, chunks, strict=True)):
+        raise ValueError(f"chunks of {chunks[:2]} pixels, at least {FEWEST} pixels are read")
 
 
 def check_frame(compressor: str, data: bytes, largest: int) -> None:

@@ -21,7 +21,7 @@ from rayrelief.io.sources import (
     parse_json,
     read_bytes,
 )
-from rayrelief.large.frames import COMPRESSORS, check_frame
+from rayrelief.large.frames import COMPRESSORS, check_chunks, check_frame
 from rayrelief.large.layout import Window
 from rayrelief.optional import library
 
@@ -31,7 +31,6 @@ ABOUT = (*ARRAYS, ".zattrs", ".zmetadata")  # files that are no chunks
 HARMLESS = ("bytes", "transpose", "crc32c", "shuffle", "delta", "bitround", "fixedscaleoffset")
 SHARDS = "sharding_indexed"
 INDEX = ["bytes", "crc32c"]  # codecs of the index of a shard: 16 bytes a chunk, and a sum
-FEWEST = 64  # pixels of a chunk, unless there is only one: each is a file
 
 
 def zarr_package() -> Any:
@@ -135,8 +134,7 @@ def open_array(path: Path) -> ZarrArray:
     shape, chunks = _sides(head)
     if len(shape) != len(chunks) or min((*shape, *chunks), default=0) < 1:
         raise ValueError(f"chunks of the shape {chunks} of an array of the shape {shape}")
-    if math.prod(chunks[:2]) < FEWEST and any(s > c for s, c in zip(shape, chunks, strict=True)):
-        raise ValueError(f"chunks of {chunks[:2]} pixels, at least {FEWEST} pixels are read")
+    check_chunks(shape, chunks)
     compressor, is_sharded = _codecs(head)
     store = _store()(path)
     array = zarr_package().open_array(store, mode="r")
