@@ -15,6 +15,7 @@ import OpenEXR
 import pytest
 
 from rayrelief.errors import FileError
+from rayrelief.io import exr
 from rayrelief.io.arrays import read_array
 from rayrelief.io.depth import read_depth
 from rayrelief.io.exr import read_attributes
@@ -353,6 +354,37 @@ def test_images_without_pixels_and_rows_beyond_the_memory(path, values):
             changed(path, name + b"\0box2i\0\x10\0\0\0", box)
         with pytest.raises(FileError, match=message):
             MapFile.at(path, "opencv")
+
+
+@pytest.mark.parametrize("system", [exr.OPEN_FILES, "/none"])
+def test_a_folder_for_temporary_files_that_is_not_there(
+    path, values, tmp_path, monkeypatch, system
+):
+    monkeypatch.setattr(exr, "OPEN_FILES", system)
+    write(path, values)
+    (tmp_path / "t").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "t"))
+    MapFile.at(path, "opencv")
+    assert not os.listdir(tmp_path / "t")
+    (tmp_path / "t").rmdir()
+    with pytest.raises(FileError, match=r"be put into .*t: No such file .*set TMPDIR") as caught:
+        MapFile.at(path, "opencv")
+    assert "damaged" not in str(caught.value)
+
+
+@pytest.mark.skipif(not os.path.isdir(exr.OPEN_FILES), reason="open files have no names here")
+def test_a_part_that_is_decoded_is_in_no_folder(path, values, tmp_path, monkeypatch):
+    """So that a kill leaves nothing."""
+    write(path, values)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    seen = []
+    decoded = exr._decoded
+    monkeypatch.setattr(
+        exr, "_decoded", lambda name: seen.append(os.listdir(tmp_path)) or decoded(name)
+    )
+    MapFile.at(path, "opencv")
+    assert seen
+    assert all(names == ["m.exr"] for names in seen)
 
 
 # The depth

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError, IntegrationWarning
-from rayrelief.io.atomic import atomic_write, write_error
+from rayrelief.io.atomic import atomic_write
 from rayrelief.io.exr_head import read_head
 from rayrelief.io.sources import (
     BROKEN,
@@ -37,6 +38,7 @@ if hasattr(os, "register_at_fork"):
         after_in_child=_ONE_AT_A_TIME.release,
     )
 
+OPEN_FILES = "/proc/self/fd"  # of Linux
 LARGEST_TILE = 1 << 20  # pixels, where the image has fewer
 # Channels that belong together, in the order in which they are stacked.
 VECTORS = ("RGBA", "RGB", "XYZ")
@@ -87,15 +89,38 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 def decode_part(path: Path, content: Iterable[bytes], where: str) -> dict[str, npt.NDArray[Any]]:
     """All channels by name, of a file with this content, which holds a part of another one."""
-    with TemporaryDirectory(prefix="rayrelief-") as folder:
-        small = Path(folder) / "part.exr"  # older versions of OpenEXR read no streams
-        try:
-            with small.open("wb") as file:
-                file.writelines(content)  # piece after piece: never all of it in memory
-        except OSError as error:  # no damage of the other file
-            raise write_error(small, error) from error
-        with refusing_damage(path, where):
-            return _decoded(str(small))
+    with _temporary(path, content) as name, refusing_damage(path, where):
+        return _decoded(name)
+
+
+@contextmanager
+def _temporary(path: Path, content: Iterable[bytes]) -> Iterator[str]:
+    """Name of a file with some content of another one: before 3.5 OpenEXR reads no streams.
+
+    Where the system names open files, this one is in no folder, and a kill leaves nothing.
+    """
+    try:
+        with ExitStack() as stack:
+            folder = tempfile.gettempdir()
+            if os.path.isdir(OPEN_FILES):
+                file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
+                name = f"{OPEN_FILES}/{file.fileno()}"
+            else:
+                name = os.path.join(
+                    stack.enter_context(TemporaryDirectory(prefix="rayrelief-", dir=folder)),
+                    "part.exr",
+                )
+                file = stack.enter_context(open(name, "w+b"))
+            file.writelines(content)  # piece after piece: never all of it in memory
+            file.flush()
+            yield name
+    except OSError as error:  # no damage of the other file, whose errors are no OSError
+        raise FileError(
+            f"no part of {path} can be put into {tempfile.tempdir or 'a temporary file'}: "
+            f"{error.strerror or error}",
+            expected="a folder for temporary files that can be written to, and has room",
+            remedy="Free some space there, or set TMPDIR to another folder",
+        ) from error
 
 
 def _decoded(name: str) -> dict[str, npt.NDArray[Any]]:

@@ -195,10 +195,13 @@ class ExrArray:
 
     def _bytes(self, start: int, length: int) -> bytes:
         # Offsets are any number: there is no seeking to the largest ones.
-        if start + length > self.file.seek(0, 2):
-            raise damaged(self.path, f"it ends before {length:,} bytes from {start:,} on")
-        self.file.seek(start)
-        return self.file.read(length)
+        try:
+            if start + length > self.file.seek(0, 2):
+                raise damaged(self.path, f"it ends before {length:,} bytes from {start:,} on")
+            self.file.seek(start)
+            return self.file.read(length)
+        except OSError as error:
+            raise damaged(self.path, error) from error
 
 
 def _check_kind(path: Path, head: Head) -> None:
