@@ -411,6 +411,19 @@ def test_the_levels_of_a_pyramid_are_halves(path, shape):
     assert max(n for n, *_ in tiles) == level
 
 
+def test_a_pyramid_keeps_eight_bytes_of_a_tile(path):
+    """435 MB were kept of a map of 100 gigapixels."""
+    tile, tiles = np.ones((1, TILE), np.float32), 4000
+    with path.open("wb") as file:
+        pyramid = Pyramid(file, (1, tiles * TILE), lambda window: tile)
+        tracemalloc.start()
+        pyramid.write("Z", {})
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert len(tiles_of(path)) > 2 * tiles
+    assert peak < 1_000_000, "half of it a compressor"
+
+
 def tiles_of(path):
     """Bytes of all tiles by level, row and column, in the order of the table."""
     data, head = path.read_bytes(), read_head(path)

@@ -6,10 +6,12 @@ import math
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from io import BufferedWriter
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.conventions import SingleArray
 from rayrelief.io.exr_head import (
@@ -39,14 +41,11 @@ class Pyramid:
         (height, width).
     read
         Depth of a window.
-    offsets
-        Where tiles lie, by level, row and column.
     """
 
     file: BufferedWriter
     shape: tuple[int, int]
     read: Callable[[Window], SingleArray]
-    offsets: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
     def write(self, channel: str, told: dict[str, str]) -> None:
         """Write head, tiles and the table of where they lie; texts go into the head."""
@@ -57,12 +56,18 @@ class Pyramid:
         attributes["tiles"] = tile_attribute(TILE, TILE, SMALLER_ROUNDED_UP)
         attributes |= {name: ("string", text.encode()) for name, text in told.items()}
         self.file.write(make_head(TILED, attributes))
-        table, levels = self.file.tell(), math.ceil(math.log2(max(self.shape))) + 1
-        places = [(n, *corner) for n in range(levels) for corner in np.ndindex(*self._count(n))]
-        self.file.seek(8 * len(places), 1)
-        self._tile(levels - 1, 0, 0)
+        table = self.file.tell()
+        self.file.seek(sum(level.nbytes for level in self._offsets), 1)
+        self._tile(len(self._offsets) - 1, 0, 0)
         self.file.seek(table)
-        self.file.write(struct.pack(f"<{len(places)}Q", *(self.offsets[p] for p in places)))
+        for level in self._offsets:
+            self.file.write(level.tobytes())
+
+    @cached_property
+    def _offsets(self) -> tuple[npt.NDArray[np.uint64], ...]:
+        """Where tiles lie, by level, row and column: gigapixels have millions of them."""
+        levels = math.ceil(math.log2(max(self.shape))) + 1
+        return tuple(np.zeros(self._count(level), "<u8") for level in range(levels))
 
     def _count(self, level: int) -> tuple[int, int]:
         """Tiles of a level, down and across."""
@@ -92,7 +97,7 @@ class Pyramid:
                 )
             )
         content = zipped(values)
-        self.offsets[level, row, column] = self.file.tell()
+        self._offsets[level][row, column] = self.file.tell()
         self.file.write(struct.pack("<5i", column, row, level, level, len(content)) + content)
         return values
 
