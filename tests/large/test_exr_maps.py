@@ -25,8 +25,10 @@ from rayrelief.io.exr_head import (
     read_head,
 )
 from rayrelief.io.normals import NORMAL_KEYS
+from rayrelief.io.sources import open_file
 from rayrelief.large import exr_files
 from rayrelief.large.arrays import MapFile
+from rayrelief.large.exr_files import ExrArray
 from rayrelief.large.exr_pyramid import TILE, Pyramid, halved
 from rayrelief.large.opening import normals_in
 
@@ -76,6 +78,12 @@ def changed(path, before, change):
     path.write_bytes(start + mark + change + end[len(change) :])
 
 
+def head_of(path):
+    """What stands before the pixels of a file."""
+    with open_file(path) as file:
+        return read_head(file)
+
+
 # What is there is read
 
 
@@ -106,7 +114,7 @@ def test_an_image_that_begins_elsewhere_and_ends_first(path, values):
 def test_a_file_for_several_parts_that_has_one(path, values):
     """Its chunks are numbered by the part: the library writes no such file, but reads it."""
     write(path, values)
-    data, head = path.read_bytes(), read_head(path)
+    data, head = path.read_bytes(), head_of(path)
     attributes = head.parts[0] | {
         "name": ("string", b"one"),
         "type": ("string", b"scanlineimage"),
@@ -161,13 +169,24 @@ def test_a_fourth_channel_and_a_mask(path, values, tmp_path):
         MapFile.at(path, "opencv", tmp_path / "mask.exr")
 
 
+def test_what_was_opened_is_read(path, values, monkeypatch):
+    """Not what somebody puts in its place; the output of all threads is left alone meanwhile."""
+    write(path, values)
+    with open_file(path) as file:
+        path.unlink()
+        with monkeypatch.context() as context:
+            context.setattr(exr, "_ONE_AT_A_TIME", None)  # which cannot be held
+            array = ExrArray.of(file, path, NORMAL_KEYS)
+        np.testing.assert_array_equal(array[WINDOWS[2]], values[16:48, 17:34])
+
+
 # No more than a window is
 
 
 @pytest.mark.parametrize("tile", [None, (16, 16)])
 def test_only_pieces_of_the_window_are_read(path, values, tile):
     write(path, values, tile=tile)
-    head = read_head(path)
+    head = head_of(path)
     with normals_in(path) as array:
         count = -(-HEIGHT // array.piece[0]) * -(-WIDTH // array.piece[1])
     data = bytearray(path.read_bytes())
@@ -275,7 +294,7 @@ def test_a_file_that_ends_early(path, values):
 
 def test_a_piece_that_cannot_be_decoded_is_named(path, values):
     write(path, values)
-    data, head = bytearray(path.read_bytes()), read_head(path)
+    data, head = bytearray(path.read_bytes()), head_of(path)
     (offset,) = struct.unpack_from("<Q", data, head.end + 16)
     data[offset + 20 : offset + 200] = bytes(180)
     path.write_bytes(data)
@@ -289,7 +308,7 @@ def test_a_piece_that_cannot_be_decoded_is_named(path, values):
 )
 def test_tables_that_lead_elsewhere(path, values, offset, message):
     write(path, values)
-    data, head = bytearray(path.read_bytes()), read_head(path)
+    data, head = bytearray(path.read_bytes()), head_of(path)
     struct.pack_into("<Q", data, head.end, offset)
     path.write_bytes(data)
     with pytest.raises(FileError, match=message):
@@ -298,7 +317,7 @@ def test_tables_that_lead_elsewhere(path, values, offset, message):
 
 def test_pieces_of_more_bytes_than_values_are_refused(path, values):
     write(path, values)
-    data, head = bytearray(path.read_bytes()), read_head(path)
+    data, head = bytearray(path.read_bytes()), head_of(path)
     (offset,) = struct.unpack_from("<Q", data, head.end)
     struct.pack_into("<I", data, offset + 4, 16 * WIDTH * 12 + 2000)
     path.write_bytes(data)
@@ -426,7 +445,7 @@ def test_a_pyramid_keeps_eight_bytes_of_a_tile(path):
 
 def tiles_of(path):
     """Bytes of all tiles by level, row and column, in the order of the table."""
-    data, head = path.read_bytes(), read_head(path)
+    data, head = path.read_bytes(), head_of(path)
     (first,) = struct.unpack_from("<Q", data, head.end)
     found, position = {}, head.end
     while position < first:

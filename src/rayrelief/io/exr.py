@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from rayrelief.io.sources import (
     check_signature,
     choose_name,
     damaged,
+    open_file,
 )
 
 _ONE_AT_A_TIME = threading.RLock()  # the standard output is that of all threads
@@ -72,7 +73,8 @@ def read_channels(path: Path) -> dict[str, npt.NDArray[Any]]:
 
     check_signature(path)
     with refusing_damage(path):
-        read_head(path)
+        with open_file(path) as file:
+            read_head(file)
         head = OpenEXR.File(str(path), header_only=True)
         header, parts = head.header(), len(head.parts)
         (left, top), (right, bottom) = (map(int, corner) for corner in header["dataWindow"])
@@ -103,14 +105,14 @@ def _temporary(path: Path, content: Iterable[bytes]) -> Iterator[str]:
         with ExitStack() as stack:
             folder = tempfile.gettempdir()
             if os.path.isdir(OPEN_FILES):
-                file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
+                file: IO[bytes] = stack.enter_context(tempfile.TemporaryFile(dir=folder))
                 name = f"{OPEN_FILES}/{file.fileno()}"
             else:
                 name = os.path.join(
                     stack.enter_context(TemporaryDirectory(prefix="rayrelief-", dir=folder)),
                     "part.exr",
                 )
-                file = stack.enter_context(open(name, "w+b"))
+                file = stack.enter_context(open(name, "wb"))
             file.writelines(content)  # piece after piece: never all of it in memory
             file.flush()
             yield name
@@ -152,7 +154,8 @@ def read_attributes(path: Path) -> dict[str, Any]:
 
     check_signature(path)
     with refusing_damage(path):
-        read_head(path)
+        with open_file(path) as file:
+            read_head(file)
         return dict(OpenEXR.File(str(path), header_only=True).header())
 
 

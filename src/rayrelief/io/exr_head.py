@@ -5,9 +5,9 @@ from __future__ import annotations
 import mmap
 import struct
 from dataclasses import dataclass
-from pathlib import Path
+from io import BufferedReader
 
-from rayrelief.io.sources import LARGEST_HEAD, SIGNATURES, check_entries, open_file
+from rayrelief.io.sources import LARGEST_HEAD, SIGNATURES, check_entries
 
 FIRST_ATTRIBUTE = 8  # where it stands: after the signature and the flags, of four bytes each
 VERSION, TILED, LONG_NAMES, DEEP, SEVERAL_PARTS = 2, 0x200, 0x400, 0x800, 0x1000
@@ -93,13 +93,13 @@ class Head:
         return self.parts[0][name][1]
 
 
-def read_head(path: Path) -> Head:
-    """Head of a file that begins as one; ValueError for one that is broken.
+def read_head(file: BufferedReader) -> Head:
+    """Head of an open file that begins as one; ValueError for one that is broken.
 
     So it is for very many attributes or channels, each of which OpenEXR compares with all, and for
     attributes of very many bytes.
     """
-    with open_file(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         (flags,) = struct.unpack_from("<I", data, 4)
         position, entries, parts = FIRST_ATTRIBUTE, 0, [Attributes()]
         while data[position] or (flags & SEVERAL_PARTS and data[position + 1]):

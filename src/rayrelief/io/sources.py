@@ -21,8 +21,9 @@ from rayrelief.memory import in_words, memory_available
 # Beside what a file stores: a value of the result, and what is computed to get there.
 READING_BYTES = 20  # per value
 SMALL = 1 << 24  # bytes that are there without asking
-# Of a file: the time of libraries may grow as the square of their number, and each takes memory.
+START = 32  # bytes that tell the kind of a file
 LARGEST_HEAD = 16_000_000  # bytes before the values
+# Of a file: the time of libraries may grow as the square of their number, and each takes memory.
 MOST_ENTRIES = 10_000  # arrays, channels, attributes
 MOST_PARTS = 1_000_000  # elements of JSON or XML, words of text
 # What decoders raise for bytes that are not as they should be. None of them says all that it may
@@ -223,7 +224,13 @@ def check_suffix(
 
 def check_signature(path: Path) -> None:
     """Raise FileError unless a file begins as its suffix promises."""
-    head = read_bytes(path, 32)
+    check_start(path, read_bytes(path, START))
+
+
+def check_start(path: Path, head: bytes) -> None:
+    """Raise FileError unless these first bytes of an open file are what its suffix promises."""
+    if not head:
+        raise empty(path, "a file with content")
     promised = FORMATS[path.suffix.lower()]
     if head.startswith(SIGNATURES[promised]):
         return

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.errors import FileError
-from rayrelief.io.exr import check_image, decode_part, group_channels, refusing_damage
+from rayrelief.io.exr import check_image, decode_part, group_channels
 from rayrelief.io.exr_head import (
     CHUNK_ROWS,
     LONG_NAMES,
@@ -31,7 +31,7 @@ from rayrelief.io.exr_head import (
     read_head,
     tile_attribute,
 )
-from rayrelief.io.sources import check_room, check_signature, choose_name, damaged
+from rayrelief.io.sources import BROKEN, START, check_room, check_start, choose_name, damaged
 from rayrelief.large.frames import SLACK, check_chunks
 from rayrelief.large.layout import Window, put, shape_of, size_of
 
@@ -65,13 +65,15 @@ class ExrArray:
 
         FileError for a file of which no part can be read by itself.
         """
-        check_signature(path)
-        with refusing_damage(path):
-            head = read_head(path)
+        try:
+            check_start(path, file.read(START))
+            head = read_head(file)
             window = head.window("dataWindow")
             is_whole = window == head.window("displayWindow")
             named = {channel.name: channel for channel in head.channels}
             tile, compression = head.tile, head.compression
+        except BROKEN as error:
+            raise damaged(path, error) from error
         check_image(path, len(head.parts), whole=is_whole)
         _check_kind(path, head)
         groups = group_channels(named)
