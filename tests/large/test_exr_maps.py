@@ -20,6 +20,7 @@ from rayrelief.io.arrays import read_array
 from rayrelief.io.depth import read_depth
 from rayrelief.io.exr import read_attributes
 from rayrelief.io.exr_head import (
+    LONG_NAMES,
     SEVERAL_PARTS,
     make_head,
     read_head,
@@ -29,7 +30,7 @@ from rayrelief.io.sources import open_file
 from rayrelief.large import exr_files
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.exr_files import ExrArray
-from rayrelief.large.exr_pyramid import TILE, Pyramid, halved
+from rayrelief.large.exr_pyramid import TILE, Pyramid, halved, zipped
 from rayrelief.large.opening import normals_in
 
 HEIGHT, WIDTH = 75, 90
@@ -148,6 +149,39 @@ def test_layers_are_found_as_in_a_whole_file(path, values):
         MapFile.at(path, "opencv")
 
 
+def test_names_of_many_bytes(path, values, tmp_path, monkeypatch):
+    """Those of more than 31 have a flag in the head, which this version of OpenEXR may not need."""
+    layer = "a layer of a scene with many of them.Normal"
+    planes = {f"{layer}.{axis}": values[..., k] for k, axis in enumerate("XYZ")}
+    write(path, {name: plane.copy() for name, plane in planes.items()})
+    assert head_of(path).flags & LONG_NAMES
+    with normals_in(path) as array:
+        np.testing.assert_array_equal(array[WINDOWS[2]], values[16:48, 17:34])
+    small, decode = tmp_path / "part.exr", exr_files.decode_part
+
+    def kept(path, content, where):
+        small.write_bytes(b"".join(content))
+        return decode(path, [small.read_bytes()], where)
+
+    monkeypatch.setattr(exr_files, "decode_part", kept)
+    for name, flag in ((layer, LONG_NAMES), ("Normal", 0)):
+        write(path, {f"{name}.{axis}": values[..., k].copy() for k, axis in enumerate("XYZ")})
+        with normals_in(path) as array:
+            array[WINDOWS[2]]
+        assert head_of(small).flags & LONG_NAMES == flag
+
+
+@pytest.mark.parametrize("halves", ["R", "G", "GB"])
+def test_channels_of_two_types(path, values, halves):
+    planes = zip("RGB", np.moveaxis(values, -1, 0), strict=True)
+    write(path, {name: plane.astype("f2" if name in halves else "f4") for name, plane in planes})
+    whole = read_array(path, keys=NORMAL_KEYS)
+    assert whole.dtype == np.float32
+    with normals_in(path) as array:
+        assert array.dtype == np.float32
+        np.testing.assert_array_equal(array[WINDOWS[2]], whole[16:48, 17:34], strict=True)
+
+
 def test_a_fourth_channel_and_a_mask(path, values, tmp_path):
     inside = np.zeros((HEIGHT, WIDTH), np.float32)
     inside[20:60, 10:50] = 1
@@ -253,6 +287,18 @@ def test_decoding_a_piece_takes_no_more_than_is_announced(path, tmp_path):
     assert len(done.stdout.splitlines()) == 1 + len(COMPRESSIONS)
 
 
+def test_four_megabytes_of_values_are_decoded_together(path, monkeypatch):
+    write(path, np.zeros((256, 2560, 3), np.float32), tile=(256, 256))
+    boxes = []
+    decode = exr_files.decode_part
+    monkeypatch.setattr(
+        exr_files, "decode_part", lambda *about: boxes.append(about[2]) or decode(*about)
+    )
+    with normals_in(path) as array:
+        array[0:256, 0:2560]
+    assert boxes == ["rows 0 to 255, columns 0 to 1279", "rows 0 to 255, columns 1280 to 2559"]
+
+
 def test_pieces_that_take_much_of_the_memory_are_refused(path, values):
     """All channels of a piece are decoded."""
     write(path, {"RGB": values, "Depth": values[..., 0]}, compression=OpenEXR.PIZ_COMPRESSION)
@@ -290,6 +336,16 @@ def test_a_file_that_ends_early(path, values):
         path.write_bytes(whole[:length])
         with pytest.raises(FileError, match=r"m\.exr is damaged or truncated \("):
             MapFile.at(path, "opencv").read(WINDOWS[0])
+
+
+def test_a_file_without_its_last_byte(path, values):
+    write(path, values)
+    size = path.stat().st_size
+    with normals_in(path) as array:
+        array[64:75, 0:90]
+    os.truncate(path, size - 1)
+    with normals_in(path) as array, pytest.raises(FileError, match=r"it ends before [\d,]+ bytes"):
+        array[64:75, 0:90]
 
 
 def test_a_piece_that_cannot_be_decoded_is_named(path, values):
@@ -420,6 +476,7 @@ def test_the_levels_of_a_pyramid_are_halves(path, shape):
     assert kind == "z"
     tiles = read_attributes(path)["tiles"]
     assert (tiles.mode, tiles.roundingMode) == (OpenEXR.MIPMAP_LEVELS, OpenEXR.ROUND_UP)
+    assert read_attributes(path)["lineOrder"] == OpenEXR.RANDOM_Y
     np.testing.assert_array_equal(found, depth)
     tiles, level = tiles_of(path), 0
     while True:
@@ -428,6 +485,15 @@ def test_the_levels_of_a_pyramid_are_halves(path, shape):
             break
         depth, level = halved(depth), level + 1
     assert max(n for n, *_ in tiles) == level
+
+
+@pytest.mark.parametrize(("more", "is_raw"), [(-1, False), (0, True), (1, True)])
+def test_what_zip_does_not_make_smaller_is_stored_as_it_is(more, is_raw, monkeypatch):
+    """Readers take a chunk of as many bytes as it has values for one that is not compressed."""
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    data = bytes(values.nbytes + more)
+    monkeypatch.setattr("rayrelief.large.exr_pyramid.zlib.compress", lambda _: data)
+    assert zipped(values) == (values.tobytes() if is_raw else data)
 
 
 def test_a_pyramid_keeps_eight_bytes_of_a_tile(path):

@@ -97,7 +97,7 @@ def test_a_result_is_whole_or_not_there(written, small_blocks, command, tmp_path
     assert np.isfinite(read(tmp_path / "out.exr")).any()
 
 
-@pytest.mark.parametrize("foreign", ["text", "image", "folder"])
+@pytest.mark.parametrize("foreign", ["text", "image", "depth", "folder"])
 def test_what_somebody_else_wrote_is_not_replaced(foreign, written, command, tmp_path):
     path, _ = written(".exr")
     out = tmp_path / "out.exr"
@@ -105,6 +105,8 @@ def test_what_somebody_else_wrote_is_not_replaced(foreign, written, command, tmp
         out.write_text("years")
     elif foreign == "image":
         write_exr(out, {"Z": np.ones((5, 5))})
+    elif foreign == "depth":
+        rayrelief.write_depth(out, np.ones((5, 5)), "z")
     else:
         out.mkdir()
     before = out.is_dir() or out.read_bytes()
