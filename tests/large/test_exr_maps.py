@@ -30,7 +30,8 @@ from rayrelief.io.sources import open_file
 from rayrelief.large import exr_files
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.exr_files import ExrArray
-from rayrelief.large.exr_pyramid import TILE, Pyramid, halved, zipped
+from rayrelief.large.exr_pyramid import Pyramid, zipped
+from rayrelief.large.levels import TILE, halved
 from rayrelief.large.opening import normals_in
 
 HEIGHT, WIDTH = 75, 90
@@ -91,7 +92,7 @@ def head_of(path):
 @pytest.mark.parametrize("tile", [None, (16, 32), (128, 128)])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_windows_are_those_of_the_whole(path, values, tile, dtype, monkeypatch):
-    monkeypatch.setattr(exr_files, "AT_A_TIME", 12_000)  # bytes: several pieces, not all
+    monkeypatch.setattr(exr_files, "BYTES_AT_A_TIME", 12_000)  # bytes: several pieces, not all
     for compression in COMPRESSIONS:
         write(path, values.astype(dtype), tile=tile, compression=compression)
         whole = read_array(path, keys=NORMAL_KEYS)
@@ -234,7 +235,7 @@ def test_only_pieces_of_the_window_are_read(path, values, tile):
 
 @pytest.mark.parametrize("tile", [None, (64, 64)])
 def test_a_window_takes_what_its_pieces_take(path, tile, monkeypatch):
-    monkeypatch.setattr(exr_files, "AT_A_TIME", 200_000)  # bytes
+    monkeypatch.setattr(exr_files, "BYTES_AT_A_TIME", 200_000)  # bytes
     v, u = np.mgrid[:1500, :1500].astype(np.float32) / 100
     write(path, np.dstack((np.sin(u), np.cos(v), u * v)), tile=tile)
     with normals_in(path) as array:
@@ -242,7 +243,7 @@ def test_a_window_takes_what_its_pieces_take(path, tile, monkeypatch):
         found = array[700:1000, 700:1000]
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    together = max(exr_files.AT_A_TIME, array.piece_bytes // exr_files.COPIES)
+    together = max(exr_files.BYTES_AT_A_TIME, array.piece_bytes // exr_files.COPIES)
     assert peak < found.nbytes + exr_files.COPIES * together
     assert peak < 300 * 1500 * 12 / 2, "not even its rows"
 

@@ -15,8 +15,8 @@ from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cli.app import app
 from rayrelief.cli.runs.large import Lines, parse_memory
-from rayrelief.large.exr_pyramid import halved
 from rayrelief.large.layout import Layout, size_of
+from rayrelief.large.levels import halved
 from rayrelief.large.planning import kind_of
 from rayrelief.methods import Smooth
 from rayrelief.synthetic.gallery import sphere

@@ -220,7 +220,7 @@ def test_what_lies_there_already_needs_no_place(tmp_path, monkeypatch):
 def test_what_is_damaged_in_the_place_of_a_result_is_not_ours(tmp_path):
     (tmp_path / "out.zarr").mkdir()
     (tmp_path / "out.zarr" / "zarr.json").write_text("[" * 2000)
-    with pytest.raises(FileError, match="not written by rayrelief"):
+    with pytest.raises(FileError, match="not the result of a map in blocks"):
         check_place(tmp_path / "out.zarr")
 
 
@@ -246,7 +246,7 @@ def test_pieces_that_take_much_of_the_memory_are_refused(tmp_path, values):
 
 
 def test_of_a_plain_strip_only_some_rows_are_read(tmp_path, values, monkeypatch):
-    monkeypatch.setattr(tiff_files, "AT_A_TIME", 2000)  # bytes: three rows
+    monkeypatch.setattr(tiff_files, "STRIP_AT_A_TIME", 2000)  # bytes: three rows
     for options in ({"rowsperstrip": 20}, {"byteorder": ">"}, {}):
         tifffile.imwrite(tmp_path / "m.tif", values, photometric="rgb", **options)
         found = MapFile.at(tmp_path / "m.tif", "opencv", memory=4 * 2000)

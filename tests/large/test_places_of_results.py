@@ -23,7 +23,7 @@ def test_what_somebody_else_wrote_is_not_replaced(command, tmp_path):
     (tmp_path / "out.zarr").mkdir()
     tifffile.imwrite(tmp_path / "map.tif", np.full((64, 64, 3), 200, np.uint8), tile=(32, 32))
     done = command(tmp_path / "map.tif", "-o", tmp_path / "out.zarr", "--convention", "opengl")
-    assert "was not written by rayrelief" in done.output
+    assert "is not the result of a map in blocks" in done.output
     assert (tmp_path / "out.zarr").is_dir()
 
 
@@ -41,7 +41,7 @@ def test_a_tiff_of_somebody_else_is_not_replaced(foreign, command, relief, tmp_p
     before = (tmp_path / "out.tif").read_bytes()
     done = command(*words)
     assert done.exit_code == 1
-    assert "was not written by rayrelief" in done.output
+    assert "is not the result of a map in blocks" in done.output
     assert (tmp_path / "out.tif").read_bytes() == before
 
 

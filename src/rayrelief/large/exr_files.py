@@ -35,7 +35,7 @@ from rayrelief.io.sources import BROKEN, START, check_room, check_start, choose_
 from rayrelief.large.frames import SLACK, check_chunks
 from rayrelief.large.layout import Window, put, shape_of, size_of
 
-AT_A_TIME = 1 << 22  # bytes of values that are decoded together, unless one piece has more
+BYTES_AT_A_TIME = 1 << 22  # bytes of values that are decoded together, unless one piece has more
 # Times its values is what decoding takes in the library, where Python does not count: of random
 # numbers in one tile 2 without compression, 5 of ZIP and PIZ, 5.8 of ZSTD.
 COPIES = 6
@@ -123,7 +123,7 @@ class ExrArray:
             range(part.start // side, -(-part.stop // side))
             for part, side in zip(window, self.piece, strict=True)
         )
-        most = max(1, AT_A_TIME // self._values_bytes)
+        most = max(1, BYTES_AT_A_TIME // self._values_bytes)
         across = min(len(columns), most)
         down = max(1, most // across)
         for top in rows[::down]:

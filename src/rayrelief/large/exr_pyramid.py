@@ -23,8 +23,8 @@ from rayrelief.io.exr_head import (
     tile_attribute,
 )
 from rayrelief.large.layout import Window
+from rayrelief.large.levels import TILE, halved
 
-TILE = 256  # pixels along a side
 ZIP, ANY_ORDER = 3, 2  # numbers of a compression, and of an order of tiles
 SMALLER_ROUNDED_UP = 0x11  # levels of half the size, of odd sides the larger half
 
@@ -113,17 +113,3 @@ def zipped(values: SingleArray) -> bytes:
     steps[1:] = np.diff(steps) + np.uint8(128)
     data = zlib.compress(steps.tobytes())
     return data if len(data) < len(plain) else plain.tobytes()
-
-
-def halved(image: SingleArray) -> SingleArray:
-    """Mean of 2 x 2 pixels, of those that have a value."""
-    height, width = image.shape
-    padded = np.pad(image, ((0, height % 2), (0, width % 2)), constant_values=np.nan)
-    blocks = padded.reshape(padded.shape[0] // 2, 2, padded.shape[1] // 2, 2)
-    found = np.isfinite(blocks)
-    count = found.sum(axis=(1, 3))
-    total = np.where(found, blocks, 0.0).sum(axis=(1, 3), dtype=np.float64)
-    mean: SingleArray = np.divide(
-        total, count, out=np.full(count.shape, np.nan), where=count > 0
-    ).astype(np.float32)
-    return mean

@@ -19,9 +19,10 @@ from rayrelief.io.atomic import target_of
 from rayrelief.io.depth import EXR_ATTRIBUTE, EXR_CHANNELS
 from rayrelief.io.exr import read_attributes
 from rayrelief.io.sources import BROKEN, open_file, parse_json
-from rayrelief.large.exr_pyramid import Pyramid, halved
+from rayrelief.large.exr_pyramid import Pyramid
 from rayrelief.large.job import connectivity_of
 from rayrelief.large.layout import Layout, Window, shape_of, size_of
+from rayrelief.large.levels import TILE, halved
 from rayrelief.large.opening import EXR, TIFF, ZARR
 from rayrelief.large.running import Finished
 from rayrelief.large.store import RESULT
@@ -30,9 +31,9 @@ from rayrelief.large.zarr_files import read_head, zarr_package
 from rayrelief.memory import in_words
 from rayrelief.methods.base import Method
 
-CHUNK, TILE = 512, 256  # pixels along a side
+CHUNK = 512  # pixels along a side
 MESH = 48  # bytes per pixel of the mesh: a vertex, its normal and two triangles
-AT_A_TIME = 4  # chunks along a side of what is written together
+CHUNKS_AT_A_TIME = 4  # along a side of what is written together
 SMALLEST = 512  # pixels along the longer side of the last level, at most
 NAME = "rayrelief"  # attribute that tells our own from what must not be replaced
 
@@ -58,7 +59,7 @@ def check_place(path: Path) -> None:
         target_of(path)
     if os.path.lexists(path) and (path.is_symlink() or not _is_ours(path)):
         raise FileError(
-            f"{path} is there already, and was not written by rayrelief",
+            f"{path} is there already, and is not the result of a map in blocks",
             expected="a path that can be created or replaced",
             remedy="Choose another -o, or remove it",
         )
@@ -144,12 +145,12 @@ def _write_zarr(path: Path, finished: Finished, about: dict[str, Any]) -> None:
     group = zarr_package().open_group(path, mode="w", zarr_format=3)
     height, width = finished.job.layout.shape
     levels = [_level(group, 0, height, width)]
-    for window in windows(height, width, AT_A_TIME * CHUNK):
+    for window in windows(height, width, CHUNKS_AT_A_TIME * CHUNK):
         levels[0][window] = _depth(finished, window)
     while max(height, width) > SMALLEST:
         height, width = (height + 1) // 2, (width + 1) // 2
         levels.append(_level(group, len(levels), height, width))
-        for window in windows(height, width, AT_A_TIME * CHUNK // 2):
+        for window in windows(height, width, CHUNKS_AT_A_TIME * CHUNK // 2):
             rows, columns = (slice(2 * part.start, 2 * part.stop) for part in window)
             levels[-1][window] = halved(np.asarray(levels[-2][rows, columns]))
     scales = [

@@ -19,7 +19,7 @@ from rayrelief.large.layout import Window, put, shape_of
 from rayrelief.optional import library
 
 UNCOMPRESSED, DEFLATE = 1, (8, 32946)
-AT_A_TIME = 1 << 24  # bytes of an uncompressed strip, of which no more has to be read
+STRIP_AT_A_TIME = 1 << 24  # bytes of an uncompressed strip, of which no more has to be read
 
 
 def tifffile_package() -> Any:
@@ -81,7 +81,7 @@ class TiffArray:
         """Rows and columns that are read at once: a tile, a strip, or some rows of a plain one."""
         rows, columns = map(int, self.page.chunks[:2])
         if self._is_plain:
-            rows = max(1, min(rows, AT_A_TIME // self._row_bytes))
+            rows = max(1, min(rows, STRIP_AT_A_TIME // self._row_bytes))
         return rows, columns
 
     @property
