@@ -292,9 +292,12 @@ def test_four_megabytes_of_values_are_decoded_together(path, monkeypatch):
     write(path, np.zeros((256, 2560, 3), np.float32), tile=(256, 256))
     boxes = []
     decode = exr_files.decode_part
-    monkeypatch.setattr(
-        exr_files, "decode_part", lambda *about: boxes.append(about[2]) or decode(*about)
-    )
+
+    def noted(*about):
+        boxes.append(about[2])
+        return decode(*about)
+
+    monkeypatch.setattr(exr_files, "decode_part", noted)
     with normals_in(path) as array:
         array[0:256, 0:2560]
     assert boxes == ["rows 0 to 255, columns 0 to 1279", "rows 0 to 255, columns 1280 to 2559"]
@@ -455,9 +458,12 @@ def test_a_part_that_is_decoded_is_in_no_folder(path, values, tmp_path, monkeypa
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen = []
     decoded = exr._decoded
-    monkeypatch.setattr(
-        exr, "_decoded", lambda name: seen.append(os.listdir(tmp_path)) or decoded(name)
-    )
+
+    def noted(name):
+        seen.append(os.listdir(tmp_path))
+        return decoded(name)
+
+    monkeypatch.setattr(exr, "_decoded", noted)
     MapFile.at(path, "opencv")
     assert seen
     assert all(names == ["m.exr"] for names in seen)
