@@ -96,7 +96,7 @@ def test_another_map_at_the_same_path_is_refused(kind, suffix, flat, begin, tmp_
             zarr.create_array(path, overwrite=True, **array)[:] = values
         return path
 
-    content = {"map": flat.normals.astype("f4"), "mask": np.full((SIDE, SIDE), 255, np.uint8)}
+    content = {"map": flat.normals.astype("f4"), "mask": np.ones((SIDE, SIDE), np.uint8)}
     paths = {name: write(name, values) for name, values in content.items()}
     source = MapFile.at(paths["map"], "opencv", paths["mask"])
     camera = Orthographic(size=(SIDE, SIDE))
