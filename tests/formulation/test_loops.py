@@ -12,7 +12,10 @@ from rayrelief.formulation.loops import AGREEING
 from rayrelief.integration import integrate
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import Smooth
+from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
+from rayrelief.synthetic import with_extended_errors, with_outliers, with_rotation_noise
+from rayrelief.synthetic.gallery import crowd
 
 HEIGHT, WIDTH, PLANK = 60, 64, 16
 SLOPE = 0.25
@@ -66,3 +69,23 @@ def test_planks_side_by_side_are_not_flattened(turned):
         # No edge says how far apart two planks are, so only steps along them compare.
         error = np.abs(np.diff(result.depth - depth, axis=axis))
         assert (error.max() > 1e-3) == flattens
+
+
+def noise_of(scene, normals):
+    """The noise that is estimated of normals of a scene, in degrees."""
+    method = Ordered(preprocessing=Preprocessing("average"))
+    equations: Any = assemble(normals, scene.camera, mask=scene.mask, method=method).equations
+    return np.degrees(equations.noise)
+
+
+def test_outliers_are_no_errors_that_extend():
+    scene = crowd(120, 160)
+    noisy = with_rotation_noise(scene.normals, 1.0, np.random.default_rng(0))
+    wrong = with_outliers(noisy, 0.12, np.random.default_rng(1))
+    assert noise_of(scene, wrong) < 1.6 * noise_of(scene, noisy)
+
+
+def test_errors_that_extend_count_as_noise():
+    scene = crowd(120, 160)
+    extended = with_extended_errors(scene.normals, 3.0, 6.0, np.random.default_rng(0))
+    assert noise_of(scene, extended) > 6.0 > 1.0 > noise_of(scene, scene.normals)

@@ -18,25 +18,29 @@ from reference.residents import CAMERAS, SHAPE, integrator, machine, workspace
 pytestmark = needs_compiler
 
 
-def bumpy_normals(camera, roughness):
+def bumpy_normals(camera, roughness, wrong=0.0):
+    """Normals on bumps, rough ones, of which a share is wrong."""
     rays = camera.rays(*SHAPE)
     against = -rays / np.linalg.norm(rays, axis=-1, keepdims=True)
     rng = np.random.default_rng(0)
     normals = against + 0.5 * np.sin(7 * rays) + roughness * rng.uniform(-1, 1, rays.shape)
+    askew = against + np.cross(against, (0.0, 1.0, 0.5))  # they face the camera all the same
+    normals = np.where(rng.random((*SHAPE, 1)) < wrong, askew, normals)
     return (normals / np.linalg.norm(normals, axis=-1, keepdims=True)).astype(np.float32)
 
 
 @pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
 @pytest.mark.parametrize("connectivity", [4, 8])
-@pytest.mark.parametrize("roughness", [0.0, 0.02, 0.2])
-def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness):
+@pytest.mark.parametrize("roughness, wrong", [(0.0, 0.0), (0.02, 0.0), (0.2, 0.0), (0.02, 0.05)])
+def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness, wrong):
     method = Ordered(connectivity=connectivity, max_iterations=1, rounds=0)
-    normals = bumpy_normals(camera, roughness)
+    normals = bumpy_normals(camera, roughness, wrong)
     mask = np.random.default_rng(1).random(SHAPE) < 0.97
     equations = with_intervals(assemble(normals, camera, mask=mask, method=method).equations)
     resident = integrator(camera, method)
     resident(normals, mask=mask)
     graph, work = equations.graph, workspace(resident)
+    assert bool(equations.lone) == (wrong > 0.0 and connectivity == 8)
     there = equations.gamma != 0  # rays that coincide, at the poles, have no edge on a GPU
     scalars = work.scalars(np.asarray(work.machine.get(work.arrays["s"])).tobytes())
     assert scalars["noise"] == pytest.approx(equations.noise, rel=1e-3, abs=1e-9)

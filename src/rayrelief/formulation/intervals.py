@@ -29,6 +29,7 @@ from rayrelief.formulation.edge_equations import (
     node_blocks,
     pixels_per_ray,
 )
+from rayrelief.formulation.lone import without_lone
 from rayrelief.formulation.loops import Loops
 from rayrelief.formulation.ray_plane import difference_of, log_omega_of
 from rayrelief.graph import PixelGraph, Scalar
@@ -64,6 +65,8 @@ class IntervalEquations(EdgeEquations):
         to a: where it is positive, a jump has a in front.
     noise
         Standard deviation of the normals in radians about each axis.
+    lone
+        How many normals were replaced by the mean of those around them (formulation/lone).
     """
 
     offset: SingleArray  # type: ignore[assignment]  # 6e-8 of a slope is far below its noise
@@ -71,6 +74,7 @@ class IntervalEquations(EdgeEquations):
     sigma: SingleArray
     lead: SingleArray
     noise: float
+    lone: int = 0
 
     def offset_of(self, d: int, nodes: slice = slice(None)) -> FloatArray:
         """Offset (n,) of the edges of one direction into some nodes; 0 where there is none."""
@@ -108,10 +112,10 @@ def interval_equations(
 
     The noise of the normals in radians is estimated unless given.
     """
-    whole, (graph, offset) = graph, _offsets(graph, normals, view)
-    parallel = view.origins is not None
+    whole, parallel = graph, view.origins is not None
+    at_nodes, lone = without_lone(graph, graph.gather(normals))
+    graph, offset, at_nodes = _offsets(graph, at_nodes, view)
     places = graph.gather(view.origins) if view.origins is not None else _unit_rays(graph, view)
-    at_nodes = graph.gather(normals)
     gamma, half_width, lead, leverage = np.empty((4, *offset.shape), dtype=np.float32)
     _fill_intervals(graph, at_nodes, places, parallel, (gamma, half_width, lead, leverage))
     loops = Loops.of(graph, offset, gamma, leverage)
@@ -136,6 +140,7 @@ def interval_equations(
         sigma=sigma,
         lead=lead,
         noise=noise,
+        lone=lone,
     )
 
 
@@ -153,20 +158,22 @@ def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> Fl
     return average
 
 
-def _offsets(graph: PixelGraph, normals: FloatArray, view: View) -> tuple[PixelGraph, SingleArray]:
-    """The graph without edges that the normals make impossible, and offsets (D / 2, N) on it."""
+def _offsets(
+    graph: PixelGraph, normals: FloatArray, view: View
+) -> tuple[PixelGraph, SingleArray, FloatArray]:
+    """The graph without edges that normals (N, 3) make impossible; on it, offsets and normals."""
     parallel = view.origins is not None
     places = graph.gather(view.rays if view.origins is None else view.origins)
     offset: SingleArray = np.empty((len(graph.steps) // 2, graph.size), dtype=np.float32)
-    for edge in edge_blocks(graph, graph.gather(normals), places, every=2):
+    for edge in edge_blocks(graph, normals, places, every=2):
         found = difference_of(edge) if parallel else log_omega_of(edge)
         offset[edge.direction // 2, edge.nodes] = found
     impossible: BoolArray = np.zeros(graph.neighbours.shape, dtype=np.bool_)
     impossible[::2] = np.isnan(offset)
     if not impossible.any():
-        return graph, offset
+        return graph, offset, normals
     possible, order = graph.without(impossible)
-    return possible, kept(offset, order, possible.exists[::2])
+    return possible, kept(offset, order, possible.exists[::2]), normals[order]
 
 
 def _fill_intervals(

@@ -23,6 +23,9 @@ GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 # Loops of so many pixels fail to close by at most UNRELATED times as much, over what noise of each
 # normal for itself adds up to, if normals err independently (with a few jumps among them).
 SPAN, UNRELATED = 4, 2.0
+# Each loop in them counts up to so many deviations: jumps and wrong normals leave few loops open by
+# far, and would be in most of the wide ones; errors that extend leave all of them open by little.
+MOST = 2.0
 # Errors that extend further add up further: they count as over so many times the span.
 EXTENT = 3.0
 # Loops before and behind an edge, along a border, that have to agree: around a single wrong normal
@@ -72,8 +75,10 @@ class Loops:
         median does not see the few loops that cross a jump.
         """
         single = _noise_of(self.curl, self.leverage)
+        most = np.float32(MOST * single) * np.sqrt(self.leverage)
         wide = _noise_of(
-            self._over_span(self.curl), self._over_span(self.leverage) / np.float32(SPAN)
+            self._over_span(np.clip(self.curl, -most, most)),
+            self._over_span(self.leverage) / np.float32(SPAN),
         )
         extended = math.sqrt(max(wide**2 - (UNRELATED * single) ** 2, 0.0))
         return math.hypot(single, EXTENT * extended)

@@ -71,8 +71,10 @@ GRID = np.dtype(
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
         *_pointers("component_start segment_sum component_mean normals mask confidence"),
         *_pointers("rays start shift"),
-        *_pointers("component part bins curl loop_leverage average*3 closing part_of part_size"),
-        *_pointers("border_count border_start turns moved border listed part_shift depth median"),
+        *_pointers("component part bins curl loop_leverage average*3 closing lone part_of"),
+        *_pointers(
+            "part_size border_count border_start turns moved border listed part_shift depth median"
+        ),
         *_numbers("f8", "pinhole*4 noise"),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
         *_numbers("i4", "stride parts direction_parts tiles spread segments jumps redescends"),
@@ -87,7 +89,7 @@ GRID = np.dtype(
 
 
 # What uses the memory of the solver, in words of 32 bits per pixel, between solves.
-OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2")
+OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2", "lone")
 OF_PARTS: dict[str, tuple[Any, float]] = {
     "part_of": (np.int32, 1),
     "part_size": (np.int32, 1),
@@ -157,7 +159,8 @@ class Workspace:
         for number, name in enumerate(_PIXEL_FLOATS):
             self.point(name, room[number * stride : number * stride + self.pixels])
         for number, name in enumerate(OF_LOOPS):
-            self.point(name, room[number * stride : (number + 1) * stride])
+            kind = np.uint8 if name == "lone" else np.float32
+            self.point(name, room[number * stride : (number + 1) * stride].view(kind))
         start = 0
         for name, (kind, share) in OF_PARTS.items():
             end = start + int(share * stride)

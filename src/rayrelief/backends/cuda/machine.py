@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from rayrelief.formulation import confidence, intervals, loops
+from rayrelief.formulation import confidence, intervals, lone, loops
 from rayrelief.laws import ordered
 
 Array = Any
@@ -44,9 +44,14 @@ SHARED = {
     "AGREE": intervals.AGREE,
     "LEFT_OVER": intervals.LEFT,
     "NOISELESS": intervals.NOISELESS,
+    "LONE_APART": lone.APART,
+    "LONE_TOGETHER": lone.TOGETHER,
+    "LONE_AGREEING": lone.AGREEING,
+    "LONE_SURE": lone.SURE,
     "GAUSSIAN_MEDIAN": loops.GAUSSIAN_MEDIAN,
     "SPAN": loops.SPAN,
     "UNRELATED": loops.UNRELATED,
+    "MOST_OPEN": loops.MOST,
     "EXTENT": loops.EXTENT,
     "AGREEING": loops.AGREEING,
     "AVERAGED": ordered.AVERAGED,

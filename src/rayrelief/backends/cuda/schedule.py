@@ -102,6 +102,7 @@ class Schedule:
     def formulate_intervals(self) -> None:
         """Normals to equations with intervals, and components."""
         launch = self.queue.launch
+        launch("find_lone", self.spread, 256)
         launch("formulate_intervals", self.spread, 256)
         launch("formulate_totals", 1, 256, self.spread)
         launch("go_around", self.spread, 256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -112,7 +113,7 @@ class Ordered(Reweighted):
             support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
         return replace(
             solution,
-            notes=(*solution.notes, *_notes(segments, support)),
+            notes=(*solution.notes, *_notes(equations.lone, segments, support)),
             cuts=cuts,
             segments=segments,
             support=support,
@@ -219,11 +220,12 @@ class _Run:
         return energy
 
 
-def _notes(segments: Int32Array, support: tuple[Support, ...]) -> tuple[str, ...]:
-    """How many parts float, specks apart."""
+def _notes(lone: int, segments: Int32Array, support: tuple[Support, ...]) -> Iterator[str]:
+    """How many normals were replaced, and how many parts float, specks apart."""
+    if lone:
+        yield f"{lone:,} normals differ from all around them, and the mean of those was used"
     large = np.bincount(segments) >= SMALLEST
     floating = int(np.count_nonzero(large & (np.array(support) < Support.CONTACT)))
-    if not floating:
-        return ()
-    parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"
-    return (f"{parts} nothing else in view: how far behind or in front is not known (see support)",)
+    if floating:
+        parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"
+        yield f"{parts} nothing else in view: how far behind or in front is not known (see support)"

@@ -68,6 +68,7 @@ struct Grid {
   const double *rays, *start, *shift;
   int *component, *part, *bins;
   float *curl, *loop_leverage, *average[3], *closing;
+  u8* lone;
   int *part_of, *part_size, *border_count, *border_start, *turns, *moved;
   u32* border;
   u64* listed;

@@ -1,5 +1,50 @@
 // Normals and rays to equations with intervals, of even directions alone: the twin of
-// formulation/intervals.py and loops.py, which have the reasons. Lengths are in pixels.
+// formulation/intervals.py, lone.py and loops.py, which have the reasons. Lengths are in pixels.
+
+// The mean of the normals around a pixel that agree, and whether it is surely another than its own.
+DEVICE bool mean_around(const Grid& g, i64 i, Vector own, Vector& mean) {
+  Sight around[DIRECTIONS];
+  for (int d = 0; d < DIRECTIONS; d++)
+    around[d] = sight_at(g, neighbour_of(g, x_of(g, i), y_of(g, i), d));
+  for (int d = 0; d < DIRECTIONS; d++) {
+    if (!usable(around[d])) continue;
+    int count = 0;
+    mean = {0., 0., 0.};
+    for (int e = 0; e < DIRECTIONS; e++) {
+      Vector n = around[e].normal;
+      if (!usable(around[e]) || dot(around[d].normal, n) <= LONE_TOGETHER) continue;
+      mean = {mean.x + n.x, mean.y + n.y, mean.z + n.z};
+      count++;
+    }
+    if (count < LONE_AGREEING) continue;
+    double length = sqrt(dot(mean, mean)), spread = 1. - length * length / (count * count);
+    mean = {mean.x / length, mean.y / length, mean.z / length};
+    return 2. - 2. * dot(mean, own) > LONE_SURE * LONE_SURE * spread;
+  }
+  return false;
+}
+
+DEVICE bool is_lone(const Grid& g, i64 i) {
+  Sight own = sight_at(g, i);
+  if (!usable(own)) return false;
+  for (int d = 0; d < DIRECTIONS; d++) {
+    Sight beside = sight_at(g, neighbour_of(g, x_of(g, i), y_of(g, i), d));
+    if (usable(beside) && dot(own.normal, beside.normal) > LONE_APART) return false;
+  }
+  Vector mean;
+  return mean_around(g, i, own.normal, mean);
+}
+KERNEL(find_lone, 256) { EVERYWHERE(i, pixels(g)) g.lone[i] = is_lone(g, i); }
+
+// What is seen at a pixel, with the mean of those around it for a lone normal.
+DEVICE Sight mended_at(const Grid& g, i64 i) {
+  Sight s = sight_at(g, i);
+  if (i < 0 || !g.lone[i]) return s;
+  mean_around(g, i, s.normal, s.normal);
+  s.facing = g.logarithmic ? dot(s.normal, s.ray) : s.normal.z;
+  return s;
+}
+
 struct Plane { Vector normal, place; double cosine; };  // place: the unit ray, or the origin
 
 DEVICE Plane plane_of(const Grid& g, Vector normal, Vector ray) {
@@ -38,14 +83,15 @@ DEVICE void put_interval(const Grid& g, i64 i, int d, const Interval& found) {
 }
 
 struct WithIntervals {
-  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight& here) {
+  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight&) {
     int x = x_of(g, i), y = y_of(g, i);
+    Sight here = mended_at(g, i);
     Plane own = plane_of(g, here.normal, here.ray);
     UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
       float offset = 0.f, gamma = 0.f;
       Interval found = {};
       if (usable(here)) {
-        Sight there = sight_at(g, neighbour_of(g, x, y, d));
+        Sight there = mended_at(g, neighbour_of(g, x, y, d));
         if (usable(there)) equation(g, here, there, d, offset, gamma);
         if (gamma != 0.f) found = interval_of(g, own, plane_of(g, there.normal, there.ray), d);
       }
@@ -92,11 +138,11 @@ KERNEL(average_normals, 256) {
   if (noise <= NOISELESS) return;
   EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
     int x = x_of(g, i), y = y_of(g, i);
-    Vector own = sight_at(g, i).normal, sum = own;
+    Vector own = mended_at(g, i).normal, sum = own;
     UNROLL for (int d = 0; d < DIRECTIONS; d++) {
       i64 j = neighbour_of(g, x, y, d);
       if (j < 0 || even_gamma(g, i, j, d) == 0.f) continue;
-      Vector beside = sight_at(g, j).normal, apart = minus(beside, own);
+      Vector beside = mended_at(g, j).normal, apart = minus(beside, own);
       double say = exp(-.5 * dot(apart, apart) / (AGREE * noise * AGREE * noise));
       sum = {sum.x + say * beside.x, sum.y + say * beside.y, sum.z + say * beside.z};
     }

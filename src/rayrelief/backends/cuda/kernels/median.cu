@@ -30,7 +30,7 @@ struct OpenLoops {
   }
 };
 
-// Loops of SPAN x SPAN pixels, to the right of and below each pixel.
+// Loops of SPAN x SPAN pixels, to the right of and below each pixel; the noise is that of single ones.
 struct WideLoops {
   static DEVICE_MEMBER double value(const Grid& g, i64 first) {  // below 0 where there is none
     float curl = 0.f, leverage = 0.f;
@@ -38,7 +38,8 @@ struct WideLoops {
       i64 i = first;
       for (int column = 0; column < SPAN; column++) {
         if (!(g.loop_leverage[i] > 0.f)) return -1.;
-        curl += g.curl[i];
+        float most = (float)(MOST_OPEN * g.s->noise) * sqrtf(g.loop_leverage[i]);
+        curl += fminf(fmaxf(g.curl[i], -most), most);
         leverage += g.loop_leverage[i];
         i = neighbour_of(g, x_of(g, i), y_of(g, i), RIGHT);
       }

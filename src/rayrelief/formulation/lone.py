@@ -1,0 +1,90 @@
+"""Lone normals: wrong ones, which differ from all around them, while those agree with each other.
+
+Nothing on a surface looks like that: what is as small as one pixel is no larger than the error of
+its normal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rayrelief.compiled import njit
+from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.graph import PixelGraph
+
+APART = math.cos(math.radians(25.0))  # a lone normal differs by more from each one around it,
+TOGETHER = math.cos(math.radians(20.0))  # and from one of these so many, of eight, by less:
+AGREEING = 7  # with fewer, what is small and real would be lost
+SURE = 6.0  # deviations of these from their mean, by which a lone one differs from it at least
+
+
+def without_lone(graph: PixelGraph, normals: FloatArray) -> tuple[FloatArray, int]:
+    """Unit normals (N, 3), each lone one the mean of those around it; and how many were lone.
+
+    Normals that may be written are replaced in place.
+    """
+    is_lone: BoolArray = np.zeros(graph.size, dtype=np.bool_)
+    _find_lone(graph.neighbours, normals, is_lone)
+    lone = np.flatnonzero(is_lone)
+    if lone.size:
+        means = np.empty((lone.size, 3))
+        _average(graph.neighbours, normals, lone, means)
+        normals = normals if normals.flags.writeable else normals.copy()
+        normals[lone] = means
+    return normals, lone.size
+
+
+@njit(cache=True)
+def _find_lone(neighbours: Any, normals: Any, is_lone: Any) -> None:
+    mean = np.empty(3)
+    for a in range(len(normals)):
+        alone = True
+        for d in range(len(neighbours)):
+            b = neighbours[d, a]
+            if b != a and _dot(normals, a, b) > APART:
+                alone = False
+                break
+        if alone and _put_mean(neighbours, normals, a, mean):
+            is_lone[a] = True
+
+
+@njit(cache=True)
+def _average(neighbours: Any, normals: Any, nodes: Any, means: Any) -> None:
+    for k in range(len(nodes)):
+        _put_mean(neighbours, normals, nodes[k], means[k])
+
+
+@njit(cache=True)
+def _put_mean(neighbours: Any, normals: Any, a: int, mean: Any) -> bool:
+    """Mean of the normals around a node that agree; whether it is surely another than its own."""
+    for d in range(len(neighbours)):
+        reference = neighbours[d, a]
+        mean[:], count = 0.0, 0
+        for e in range(len(neighbours)):
+            b = neighbours[e, a]
+            if b != a and reference != a and _dot(normals, reference, b) > TOGETHER:
+                mean += normals[b]
+                count += 1
+        if count < AGREEING:
+            continue
+        # Of unit vectors the mean square distance from their mean is 1 - length^2.
+        length = math.sqrt(mean[0] ** 2 + mean[1] ** 2 + mean[2] ** 2)
+        spread = 1.0 - (length / count) ** 2
+        mean /= length
+        apart = 2.0 - 2.0 * (
+            mean[0] * normals[a, 0] + mean[1] * normals[a, 1] + mean[2] * normals[a, 2]
+        )
+        return apart > SURE**2 * spread
+    return False
+
+
+@njit(inline="always")
+def _dot(normals: Any, a: int, b: int) -> Any:
+    return (
+        normals[a, 0] * normals[b, 0]
+        + normals[a, 1] * normals[b, 1]
+        + normals[a, 2] * normals[b, 2]
+    )
