@@ -26,7 +26,7 @@ from benchmarks.calibration.edges import (
     turned,
 )
 from benchmarks.calibration.found import jump_table
-from benchmarks.calibration.noisy import averaged_table, extended_table
+from benchmarks.calibration.noisy import averaged_table, extended_table, outlier_table
 from benchmarks.calibration.plots import calibration_figure
 from benchmarks.calibration.sketches import sketch_figure
 from benchmarks.calibration.stages import stage_figure, stage_table
@@ -73,6 +73,7 @@ PARTS: command.Parts = {
     "jumps": lambda chosen: [jump_table(chosen.size)],
     "extended": lambda chosen: [extended_table(chosen.size)],
     "averaged": lambda chosen: [averaged_table(chosen.size)],
+    "outliers": lambda chosen: [outlier_table(chosen.size)],
 }
 
 

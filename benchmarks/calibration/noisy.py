@@ -1,11 +1,13 @@
-"""Noisy normals, each for itself or over many pixels: what they ask of two constants."""
+"""Noisy normals, each for itself or over many pixels, and wrong ones: what they ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -15,19 +17,22 @@ from benchmarks.calibration.stages import relative_error, run
 from benchmarks.report import Row, Table, columns, progress
 from rayrelief import Ordered, RayPlane
 from rayrelief.conventions import FloatArray
-from rayrelief.formulation import loops
+from rayrelief.formulation import intervals, loops
 from rayrelief.laws import ordered
 from rayrelief.scene import Scene
-from rayrelief.synthetic import with_extended_errors, with_rotation_noise
+from rayrelief.synthetic import with_extended_errors, with_outliers, with_rotation_noise
 
 SCENES = ("crowd 0", "crowd 1", "still_life", "overlapping_spheres", "tori")
 EXTENDED = ((3.0, 6.0), (3.0, 20.0), (6.0, 20.0))  # degrees, pixels
 ROTATIONS = (2.0, 5.0, 10.0)  # degrees
+OUTLIERS = (2.0, 5.0, 12.0)  # per cent
 EXTENTS = (0.0, 1.0, loops.EXTENT, 2 * loops.EXTENT)
 AVERAGED = (1.0, 0.5 * ordered.AVERAGED, ordered.AVERAGED)
 SEEDS = 3  # of normals that err each for itself
 
 Noise = Callable[[FloatArray, np.random.Generator], FloatArray]
+Change = tuple[ModuleType, str, Any]
+"""A name of a module, and what it means instead."""
 
 
 def extended_table(size: tuple[int, int]) -> Table:
@@ -36,7 +41,7 @@ def extended_table(size: tuple[int, int]) -> Table:
         f"{degrees:g} degrees, {extent:g} pixels": partial(_extended, degrees, extent)
         for degrees, extent in EXTENDED
     }
-    return _table(size, kinds, loops, "EXTENT", EXTENTS, 1)
+    return _table("EXTENT", size, kinds, _values(loops, "EXTENT", EXTENTS), 1)
 
 
 def averaged_table(size: tuple[int, int]) -> Table:
@@ -44,41 +49,63 @@ def averaged_table(size: tuple[int, int]) -> Table:
     kinds: dict[str, Noise] = {
         f"{degrees:g} degrees": partial(_turned, degrees) for degrees in ROTATIONS
     }
-    return _table(size, kinds, ordered, "AVERAGED", AVERAGED, SEEDS)
+    return _table("AVERAGED", size, kinds, _values(ordered, "AVERAGED", AVERAGED), SEEDS)
+
+
+def outlier_table(size: tuple[int, int]) -> Table:
+    """RE where normals are wrong: as they are, with loops that count up to MOST, and mended."""
+    kinds: dict[str, Noise] = {
+        f"{percent:g} % of outliers": partial(_wrong, percent / 100) for percent in OUTLIERS
+    }
+    as_they_are: Change = (intervals, "without_lone", lambda graph, normals: (normals, 0))
+    variants: dict[str, tuple[Change, ...]] = {
+        "as they are": (as_they_are, (loops, "MOST", np.inf)),
+        f"MOST = {loops.MOST:g}": (as_they_are,),
+        "lone ones replaced": (),
+    }
+    return _table("outliers", size, kinds, variants, SEEDS)
+
+
+def _values(
+    module: ModuleType, constant: str, values: Sequence[float]
+) -> dict[str, tuple[Change, ...]]:
+    """Variants by the value of a constant."""
+    return {f"{value:g}": ((module, constant, value),) for value in values}
 
 
 def _table(
+    title: str,
     size: tuple[int, int],
     kinds: dict[str, Noise],
-    room: ModuleType,
-    constant: str,
-    values: Sequence[float],
+    variants: dict[str, tuple[Change, ...]],
     seeds: int,
 ) -> Table:
-    """Median RE for several values of a constant, and their geometric means over the first."""
+    """Median RE of several variants, and their geometric means over the first."""
     rows: list[Row] = []
     found: list[list[float]] = []
     for name in SCENES:
         exact = renderers(*size)[name](*size)
         for kind, noise in kinds.items():
-            progress(f"{constant}, {name}, {kind}")
+            progress(f"{title}, {name}, {kind}")
             scenes = [
                 replace(exact, normals=noise(exact.normals, np.random.default_rng(seed)))
                 for seed in range(seeds)
             ]
-            errors = [[_with(room, constant, value, scene) for scene in scenes] for value in values]
+            errors = [[_with(changes, scene) for scene in scenes] for changes in variants.values()]
             errors.append([relative_error(scene, run(scene, RayPlane())) for scene in scenes])
             found.append(np.median(errors, axis=1).tolist())
             rows.append((f"{name}, {kind}", *found[-1]))
     ratios = np.array(found) / np.array(found)[:, :1]
     means = np.exp(np.log(ratios).mean(axis=0)).tolist()
-    rows.append((f"geometric mean over {values[0]:g}", *means))
-    heads = ("errors", *(f"{value:g}:.3f" for value in values), "RayPlane():.3f")
-    return Table(f"Relative error by {constant}, %", columns(" | ".join(heads)), tuple(rows))
+    rows.append(("geometric mean over the first", *means))
+    heads = ("errors", *(f"{variant}:.3f" for variant in variants), "RayPlane():.3f")
+    return Table(f"Relative error by {title}, %", columns(" | ".join(heads)), tuple(rows))
 
 
-def _with(room: ModuleType, constant: str, value: float, scene: Scene) -> float:
-    with mock.patch.object(room, constant, value):
+def _with(changes: tuple[Change, ...], scene: Scene) -> float:
+    with ExitStack() as changed:
+        for change in changes:
+            changed.enter_context(mock.patch.object(*change))
         return relative_error(scene, run(scene, Ordered()))
 
 
@@ -90,3 +117,7 @@ def _extended(
 
 def _turned(degrees: float, normals: FloatArray, rng: np.random.Generator) -> FloatArray:
     return with_rotation_noise(normals, degrees, rng)
+
+
+def _wrong(share: float, normals: FloatArray, rng: np.random.Generator) -> FloatArray:
+    return with_outliers(normals, share, rng)

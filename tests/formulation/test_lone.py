@@ -58,7 +58,7 @@ def test_the_input_stays_as_it_is():
 
 
 @pytest.mark.parametrize(
-    "normal, at",
+    ("normal", "at"),
     [
         (turned(24.0), np.s_[10:11, 10:11]),  # it may be real
         (turned(60.0), np.s_[10:11, 10:12]),  # two agree with each other
@@ -90,6 +90,7 @@ def test_noise_makes_no_normal_lone():
 
 def test_outliers_of_a_sphere_hardly_matter():
     scene = sphere(120, 120)
+    assert scene.depth is not None
     normals = with_outliers(scene.normals, 0.05, np.random.default_rng(0))
     errors, method = [], Ordered(preprocessing=Preprocessing("average"))
     for given in (normals, scene.normals):

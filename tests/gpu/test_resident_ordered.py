@@ -31,7 +31,7 @@ def bumpy_normals(camera, roughness, wrong=0.0):
 
 @pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)
 @pytest.mark.parametrize("connectivity", [4, 8])
-@pytest.mark.parametrize("roughness, wrong", [(0.0, 0.0), (0.02, 0.0), (0.2, 0.0), (0.02, 0.05)])
+@pytest.mark.parametrize(("roughness", "wrong"), [(0, 0), (0.02, 0), (0.2, 0), (0.02, 0.05)])
 def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness, wrong):
     method = Ordered(connectivity=connectivity, max_iterations=1, rounds=0)
     normals = bumpy_normals(camera, roughness, wrong)

@@ -58,14 +58,14 @@ def _average(neighbours: Any, normals: Any, nodes: Any, means: Any) -> None:
 
 
 @njit(cache=True)
-def _put_mean(neighbours: Any, normals: Any, a: int, mean: Any) -> bool:
+def _put_mean(neighbours: Any, normals: Any, a: int, mean: Any) -> Any:
     """Mean of the normals around a node that agree; whether it is surely another than its own."""
     for d in range(len(neighbours)):
         reference = neighbours[d, a]
         mean[:], count = 0.0, 0
         for e in range(len(neighbours)):
             b = neighbours[e, a]
-            if b != a and reference != a and _dot(normals, reference, b) > TOGETHER:
+            if a not in (b, reference) and _dot(normals, reference, b) > TOGETHER:
                 mean += normals[b]
                 count += 1
         if count < AGREEING:
