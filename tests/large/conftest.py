@@ -64,7 +64,7 @@ def small_blocks(monkeypatch):
 def command(tmp_path):
     def call(*words):
         camera = f"--camera={tmp_path / 'camera.json'}"
-        given = ["integrate", *map(str, words), "--threads=1", "--method=smooth", camera]
+        given = ["integrate", "--threads=1", "--method=smooth", camera, *map(str, words)]
         return CliRunner().invoke(app, given)
 
     write_camera(tmp_path / "camera.json", wavy_relief(*RELIEF).camera)

@@ -30,31 +30,38 @@ class Filed(Protocol):
         """Files and folders that it is read from, by what they hold: "map", and perhaps "mask"."""
 
 
+def kept(job: Job, folder: Path) -> Store | None:
+    """Where the same run has left its parts in a working folder, in a folder of their own.
+
+    None if it left nothing; InputError if the working folder holds parts of another run.
+    """
+    noted, own = Store(folder).noted(RUN), _identity(job)
+    if noted is None or noted.get(REFUSED):
+        return None
+    told = noted.get(RUN)
+    before = told if isinstance(told, dict) else {}
+    changed = [name for name in own if before.get(name) != own[name]]
+    if changed:
+        raise InputError(
+            f"{folder} holds parts of a run with other settings, or another map "
+            f"(changed: {', '.join(changed)})",
+            expected="the same map, camera, method and memory",
+            remedy="Give the same ones to go on, or remove the folder to begin again",
+        )
+    return Store(folder / noted[OWN])
+
+
 def claim(job: Job, folder: Path) -> Store:
     """Where a run keeps its parts in a working folder; InputError if that holds those of another.
 
     What the same run has left is there, in a folder whose name no other run knows.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    working, own = Store(folder), _identity(job)
-    noted = working.noted(RUN)
-    name = secrets.token_hex(8)
-    if noted is not None and noted.get(REFUSED):
-        working.clear()
-    elif noted is not None:
-        told = noted.get(RUN)
-        before = told if isinstance(told, dict) else {}
-        changed = [name for name in own if before.get(name) != own[name]]
-        if changed:
-            raise InputError(
-                f"{folder} holds parts of a run with other settings, or another map "
-                f"(changed: {', '.join(changed)})",
-                expected="the same map, camera, method and memory",
-                remedy="Give the same ones to go on, or remove the folder to begin again",
-            )
-        name = noted[OWN]
-    working.note(RUN, {RUN: own, OWN: name, **job.layout.as_lists()})
-    parts = Store(folder / name)
+    working, parts = Store(folder), kept(job, folder)
+    if parts is None:
+        working.clear()  # a map that was refused has left nothing to go on with
+        parts = Store(folder / secrets.token_hex(8))
+    working.note(RUN, {RUN: _identity(job), OWN: parts.folder.name, **job.layout.as_lists()})
     parts.folder.mkdir(exist_ok=True)
     return parts
 

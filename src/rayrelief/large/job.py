@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, Self
 
 import numpy.typing as npt
 
@@ -11,6 +12,7 @@ from rayrelief.cameras.base import Camera
 from rayrelief.conventions import BoolArray, DepthKind
 from rayrelief.graph import Connectivity
 from rayrelief.large.layout import Layout, Window, shape_of
+from rayrelief.large.planning import kind_of
 from rayrelief.large.store import Store
 from rayrelief.methods.base import Method
 
@@ -49,6 +51,21 @@ class Job:
     first: tuple[int, ...] = ()
     bending: tuple[int, ...] = ()
     look: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        camera: Camera,
+        method: Method,
+        layout: Layout,
+        folder: Path,
+        threads: int | None = None,
+    ) -> Self:
+        """Job that keeps its parts in a folder; CameraError if the camera is of another size."""
+        camera.check_resolution(*source.shape)
+        kind = kind_of(camera, *source.shape)
+        return cls(source, camera, method, layout, Store(folder), kind, threads)
 
     @property
     def connectivity(self) -> Connectivity:

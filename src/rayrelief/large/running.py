@@ -20,14 +20,13 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import IntegrationWarning, Outcome
 from rayrelief.large import steps
 from rayrelief.large.coarse import Coarse
-from rayrelief.large.identity import REFUSED, claim, give_up
+from rayrelief.large.identity import claim, give_up
 from rayrelief.large.job import Job, Source
 from rayrelief.large.joining import Moves, ring_values
 from rayrelief.large.judging import Decided, Judge, MapRefusedError
 from rayrelief.large.layout import Layout, size_of
-from rayrelief.large.planning import kind_of
 from rayrelief.large.state import State
-from rayrelief.large.store import JOINED, RUN, STATE, Store, refusing_damage
+from rayrelief.large.store import JOINED, STATE, refusing_damage
 from rayrelief.methods.base import Method
 
 TOLERANCE = 1e-5  # what is left to change of the values around the blocks, over their relief
@@ -93,10 +92,7 @@ def integrate_blocks(
     progress
         Called with the name of a stage, how many of its blocks are done, and of how many.
     """
-    height, width = source.shape
-    camera.check_resolution(height, width)
-    kind = kind_of(camera, height, width)
-    job = Job(source, camera, method, layout, Store(folder), kind, threads)
+    job = Job.of(source, camera, method, layout, folder, threads)
     job = replace(job, store=claim(job, folder))
     work = _Work(engine, progress, range(len(layout)))
     try:
@@ -260,12 +256,3 @@ class _Work:
             self.progress(stage, len(results), len(items))
             ended(index, end)
         return [results[index] for index in range(len(items))]
-
-
-def kept_layout(folder: Path) -> Layout | None:
-    """Blocks of the run that a folder holds parts of, if any."""
-    noted = Store(folder).noted(RUN)
-    if noted is None or noted.get(REFUSED):
-        return None
-    with refusing_damage(folder / f"{RUN}.json"):
-        return Layout.from_lists(noted)

@@ -78,3 +78,11 @@ class State:
                 anderson,
                 int(kept["short"]),
             )
+
+
+def sweeps_kept(path: Path) -> int:
+    """Number of the last sweep of a kept state, of which nothing else is read; 0 without one."""
+    if not path.is_file():
+        return 0
+    with refusing_damage(path), open_file(path) as file, np.load(file, allow_pickle=False) as kept:
+        return int(kept["sweep"])

@@ -90,10 +90,14 @@ class Store:
         """Keep plain values."""
         write_whole(self.folder / f"{name}.json", json.dumps(values))
 
+    def has_note(self, name: str) -> bool:
+        """Whether plain values were kept."""
+        return (self.folder / f"{name}.json").is_file()
+
     def noted(self, name: str) -> dict[str, Any] | None:
         """Plain values that were kept, or None."""
         path = self.folder / f"{name}.json"
-        if not path.is_file():
+        if not self.has_note(name):
             return None
         with refusing_damage(path):
             values: dict[str, Any] = parse_json(read_bytes(path, largest=LARGEST))

@@ -29,6 +29,7 @@ from rayrelief.cli.runs.large_report import (
     check_beside,
     describe,
     files_beside,
+    going_on,
     in_blocks,
     last_notes,
     summary,
@@ -39,12 +40,14 @@ from rayrelief.cli.terminal.console import has_bar, in_number, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.errors import InputError, IntegrationError
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
+from rayrelief.large.job import Job
 from rayrelief.large.judging import MapRefusedError
 from rayrelief.large.layout import Layout
+from rayrelief.large.leftovers import kept_layout, leftovers
 from rayrelief.large.opening import EXR, TIFF, ZARR
 from rayrelief.large.planning import check_fit, check_least, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
-from rayrelief.large.running import JOINING, integrate_blocks, kept_layout
+from rayrelief.large.running import JOINING, integrate_blocks
 from rayrelief.large.store import check_ours
 from rayrelief.large.tiles import discard_tiles, unlisted, write_tiles
 from rayrelief.memory import in_words, memory_available
@@ -139,6 +142,9 @@ def integrate_large(
         check_fit(layout, left, count, method, own)
     check_disk(out.parent, layout, method, work, mesh=bool(mesh_formats))
     camera = _sized(camera, *found.shape)
+    left_there = leftovers(Job.of(found, camera, method, layout, work))
+    if left_there is not None:
+        say(f"note: {going_on(left_there, len(layout))}")
     if dry_run:
         told: dict[str, Any] = {"memory": size, "workers": count, "threads": own, "work": work}
         told |= {"notes": notes, "mesh": bool(mesh_formats)}

@@ -13,6 +13,7 @@ from rayrelief.errors import FileError
 from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.layout import Layout, shape_of
+from rayrelief.large.leftovers import Leftovers
 from rayrelief.large.running import Finished
 
 
@@ -50,6 +51,14 @@ def in_blocks(layout: Layout) -> str:
         return f"1 block of {widths[0]}x{heights[0]} pixels"
     largest = f"{max(widths)}x{max(heights)}"
     return f"{len(layout)} blocks of at most {largest} pixels, overlap {layout.overlap}"
+
+
+def going_on(left: Leftovers, blocks: int) -> str:
+    """What an earlier run left that is not done again."""
+    done = [f"{left.integrated:,} of {in_number(blocks, 'block')} integrated"]
+    done += [in_number(left.sweeps, "sweep")] if left.sweeps else []
+    done += [f"{left.again:,} of {blocks:,} looked at again"] if left.again else []
+    return f"going on with an earlier run: {', '.join(done)}"
 
 
 def describe(
