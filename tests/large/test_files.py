@@ -308,6 +308,21 @@ def test_a_dry_run_tells_the_plan_and_writes_nothing(relief, small_blocks, comma
     assert command(*words).exit_code == 0
 
 
+@pytest.mark.parametrize("side", [20, 47, 50, 160])
+def test_a_dry_run_tells_the_share_inside(side, small_blocks, command, tmp_path, monkeypatch):
+    """However the windows that are looked at overlap; of a map larger than all of them about."""
+    monkeypatch.setattr("rayrelief.cli.runs.large_plan.SAMPLE_SIDE", side)
+    v, u = np.mgrid[:HEIGHT, :WIDTH]
+    inside = np.hypot(v - HEIGHT / 2, u - WIDTH / 2) < 40
+    normals = np.where(inside[..., None], [0.0, 0.0, -1.0], 0.0).astype("f4")
+    store = zarr.open_array(tmp_path / "map.zarr", mode="w", shape=normals.shape, dtype="f4")
+    store[:] = normals
+    words = tmp_path / "map.zarr", "-o", tmp_path / "out.zarr", "--convention=opencv", "--dry-run"
+    told = json.loads(command(*words, "--json", "--quiet").stdout)
+    covered = 5 * side >= max(HEIGHT, WIDTH)
+    assert told["inside"] == pytest.approx(inside.mean(), abs=1e-9 if covered else 0.1)
+
+
 def test_few_lines_tell_how_far_a_run_is(relief, small_blocks, command, tmp_path, monkeypatch):
     monkeypatch.setattr("rayrelief.cli.runs.large.QUIET", 1e9)  # however long kernels compile
     for name in ("FASTEST", "SLOWEST"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.base import Camera
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.terminal.console import show
+from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
 from rayrelief.graph import STEPS
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.job import connectivity_of
-from rayrelief.large.layout import Layout, shape_of, size_of
+from rayrelief.large.layout import Layout, Window, shape_of, size_of
 from rayrelief.large.results import disk_needed, size_of_folder
 from rayrelief.large.samples import spread
 from rayrelief.memory import in_words, memory_available
@@ -93,16 +95,21 @@ def _measured(
     found: MapFile, camera: Camera, method: Method, threads: int
 ) -> tuple[float, float, int]:
     """Seconds per pixel of the method, the share of pixels inside, and how many were timed."""
-    best, inside = None, []
-    for window in spread(*found.shape, SAMPLE_SIDE, PLACES):
+    windows = [*spread(*found.shape, SAMPLE_SIDE, PLACES)]
+    down, across = _counting_once(found.shape, windows)
+    best, most, inside, looked_at = None, 0, 0.0, 0.0
+    for window in windows:
         normals, mask = found.read(window)
         mask = mask & np.isfinite(normals).all(axis=-1) & normals.any(axis=-1)
-        inside.append(float(mask.mean()))
-        if inside[-1] == max(inside):
-            best = window, normals, mask
-    if best is None or not best[2].any():
+        counts = np.outer(down[window[0]], across[window[1]])
+        inside += float(counts[mask].sum())
+        looked_at += float(counts.sum())
+        count = int(np.count_nonzero(mask))
+        if count > most:
+            most, best = count, (window, normals, mask)
+    if best is None:
         raise InputError(
-            f"no normal in {len(inside)} windows of {found.path}",
+            f"no normal in {len(windows)} windows of {found.path}",
             expected="a map that shows something where it is looked at",
             remedy="Check the map and its mask, or run it without --dry-run",
         )
@@ -111,8 +118,22 @@ def _measured(
     small = sphere(64, 64)
     _seconds(small.normals, small.camera, small.mask, method, threads)  # compiles and loads
     seconds = _seconds(normals, own, mask, method, threads)
-    count = int(np.count_nonzero(mask))
-    return seconds / count, float(np.mean(inside)), count
+    return seconds / most, inside / looked_at, most
+
+
+def _counting_once(
+    shape: tuple[int, int], windows: Sequence[Window]
+) -> tuple[FloatArray, FloatArray]:
+    """What rows and columns count so that each pixel of windows which overlap counts once.
+
+    On small maps they do, in the middle most often, where mostly more is inside.
+    """
+    times = [np.zeros(length) for length in shape]
+    for along, parts in zip(times, zip(*windows, strict=True), strict=True):
+        for start, stop in {(part.start, part.stop) for part in parts}:
+            along[start:stop] += 1.0
+    down, across = (1.0 / np.maximum(along, 1.0) for along in times)
+    return down, across
 
 
 def _seconds(normals: Any, camera: Camera, mask: Any, method: Any, threads: int) -> float:
