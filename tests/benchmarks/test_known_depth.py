@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import known_depth
 from benchmarks.diligent import read_map, truth
+from benchmarks.report import Table
 from benchmarks.robustness import METHODS, made
 
 
@@ -30,6 +31,19 @@ def test_a_coarse_depth_does_no_harm_to_bear(data_root):
 
 
 def test_textures_repeat():
-    table = known_depth.tiles(1)
+    table = known_depth.tiles()
     assert table.checks
     assert all(check.holds for check in table.checks)
+
+
+def test_other_draws_are_asked_for_by_their_first_seed(monkeypatch, tmp_path):
+    asked: list[range] = []
+
+    def noted(seeds: range) -> Table:
+        asked.append(seeds)
+        return Table("", (), ())
+
+    monkeypatch.setattr(known_depth, "points", noted)
+    for chosen in ([], ["--first", "100"], ["--draws", "3", "--first", "7"]):
+        known_depth.main(["points", "--output", str(tmp_path), *chosen])
+    assert asked == [range(16), range(100, 116), range(7, 10)]
