@@ -25,7 +25,7 @@ GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 SPAN, UNRELATED = 4, 2.0
 # Each loop in them counts up to so many deviations: jumps and wrong normals leave few loops open by
 # far, and would be in most of the wide ones; errors that extend leave all of them open by little.
-MOST = 2.0
+MOST = 1.0
 # Errors that extend further add up further: they count as over so many times the span.
 EXTENT = 3.0
 # Loops before and behind an edge, along a border, that have to agree: around a single wrong normal
