@@ -26,7 +26,12 @@ from benchmarks.calibration.edges import (
     turned,
 )
 from benchmarks.calibration.found import jump_table
-from benchmarks.calibration.noisy import averaged_table, extended_table, outlier_table
+from benchmarks.calibration.noisy import (
+    averaged_table,
+    extended_table,
+    outlier_table,
+    small_table,
+)
 from benchmarks.calibration.plots import calibration_figure
 from benchmarks.calibration.sketches import sketch_figure
 from benchmarks.calibration.stages import stage_figure, stage_table
@@ -72,6 +77,7 @@ PARTS: command.Parts = {
     "costs": lambda chosen: [cost_table(chosen.size)],
     "jumps": lambda chosen: [jump_table(chosen.size)],
     "extended": lambda chosen: [extended_table(chosen.size)],
+    "small": lambda chosen: [small_table(chosen.size)],
     "averaged": lambda chosen: [averaged_table(chosen.size)],
     "outliers": lambda chosen: [outlier_table(chosen.size)],
 }

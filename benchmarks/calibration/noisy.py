@@ -19,8 +19,10 @@ from rayrelief import Ordered, RayPlane
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation import intervals, loops
 from rayrelief.laws import ordered
+from rayrelief.laws.ordered import with_intervals
+from rayrelief.problem import assemble
 from rayrelief.scene import Scene
-from rayrelief.synthetic import with_extended_errors, with_outliers, with_rotation_noise
+from rayrelief.synthetic import GALLERY, with_extended_errors, with_outliers, with_rotation_noise
 
 SCENES = ("crowd 0", "crowd 1", "still_life", "overlapping_spheres", "tori")
 EXTENDED = ((3.0, 6.0), (3.0, 20.0), (6.0, 20.0))  # degrees, pixels
@@ -29,6 +31,7 @@ OUTLIERS = (2.0, 5.0, 12.0)  # per cent
 EXTENTS = (0.0, 1.0, loops.EXTENT, 2 * loops.EXTENT)
 AVERAGED = (1.0, 0.5 * ordered.AVERAGED, ordered.AVERAGED)
 SEEDS = 3  # of normals that err each for itself
+APART = (100, 50, 25, 15, 10)  # pixels from one body of a crowd to the next
 
 Noise = Callable[[FloatArray, np.random.Generator], FloatArray]
 Change = tuple[ModuleType, str, Any]
@@ -64,6 +67,31 @@ def outlier_table(size: tuple[int, int]) -> Table:
         "lone ones replaced": (),
     }
     return _table("outliers", size, kinds, variants, SEEDS)
+
+
+def small_table(size: tuple[int, int]) -> Table:
+    """Noise that is found, and RE, where bodies are so small that many loops cross a jump."""
+    rows: list[Row] = []
+    longer = max(size)
+    for apart in APART:
+        for degrees in (0.0, ROTATIONS[0]):
+            progress(f"bodies {apart} pixels apart, {degrees:g} degrees")
+            found = []
+            for seed in range(SEEDS):
+                exact = GALLERY["crowd"](*size, across=longer / apart, seed=seed)
+                normals = _turned(degrees, exact.normals, np.random.default_rng(seed))
+                scene = replace(exact, normals=normals)
+                known = with_intervals(
+                    assemble(normals, scene.camera, mask=scene.mask, method=Ordered()).equations
+                )
+                errors = [
+                    relative_error(scene, run(scene, each)) for each in (Ordered(), RayPlane())
+                ]
+                found.append((np.degrees(known.noise), *errors))
+            middle = np.median(found, axis=0).tolist()
+            rows.append((f"{apart} pixels apart", degrees / np.sqrt(3), *middle))
+    heads = "bodies | noise, degrees:.2f | found:.2f | Ordered():.3f | RayPlane():.3f"
+    return Table("Noise found and relative error, %", columns(heads), tuple(rows))
 
 
 def _values(

@@ -89,3 +89,10 @@ def test_errors_that_extend_count_as_noise():
     scene = crowd(120, 160)
     extended = with_extended_errors(scene.normals, 3.0, 6.0, np.random.default_rng(0))
     assert noise_of(scene, extended) > 6.0 > 1.0 > noise_of(scene, scene.normals)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 2.0])
+def test_jumps_all_over_are_no_errors_that_extend(degrees):
+    scene = crowd(160, 200, across=12)
+    normals = with_rotation_noise(scene.normals, degrees, np.random.default_rng(0))
+    assert noise_of(scene, normals) == pytest.approx(degrees / np.sqrt(3), rel=0.5, abs=0.1)
