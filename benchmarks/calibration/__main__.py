@@ -31,6 +31,7 @@ from benchmarks.calibration.noisy import (
     extended_table,
     outlier_table,
     small_table,
+    steep_table,
 )
 from benchmarks.calibration.plots import calibration_figure
 from benchmarks.calibration.sketches import sketch_figure
@@ -79,6 +80,7 @@ PARTS: command.Parts = {
     "extended": lambda chosen: [extended_table(chosen.size)],
     "small": lambda chosen: [small_table(chosen.size)],
     "averaged": lambda chosen: [averaged_table(chosen.size)],
+    "steep": lambda chosen: [steep_table(chosen.size)],
     "outliers": lambda chosen: [outlier_table(chosen.size)],
 }
 

@@ -25,6 +25,7 @@ from rayrelief.scene import Scene
 from rayrelief.synthetic import GALLERY, with_extended_errors, with_outliers, with_rotation_noise
 
 SCENES = ("crowd 0", "crowd 1", "still_life", "overlapping_spheres", "tori")
+RIMS = "vase", "sphere"
 EXTENDED = ((3.0, 6.0), (3.0, 20.0), (6.0, 20.0))  # degrees, pixels
 ROTATIONS = (2.0, 5.0, 10.0)  # degrees
 OUTLIERS = (2.0, 5.0, 12.0)  # per cent
@@ -53,6 +54,16 @@ def averaged_table(size: tuple[int, int]) -> Table:
         f"{degrees:g} degrees": partial(_turned, degrees) for degrees in ROTATIONS
     }
     return _table("AVERAGED", size, kinds, _values(ordered, "AVERAGED", AVERAGED), SEEDS)
+
+
+def steep_table(size: tuple[int, int]) -> Table:
+    """RE where normals are noisy: as they are, and no steeper than the noise can tell."""
+    kinds: dict[str, Noise] = {
+        f"{degrees:g} degrees": partial(_turned, degrees) for degrees in ROTATIONS
+    }
+    as_they_are: Change = (intervals, "less_steep", lambda normals, rays, noise: normals)
+    variants: dict[str, tuple[Change, ...]] = {"as they are": (as_they_are,), "less steep": ()}
+    return _table("steep normals", size, kinds, variants, SEEDS, (*SCENES, *RIMS))
 
 
 def outlier_table(size: tuple[int, int]) -> Table:
@@ -107,11 +118,12 @@ def _table(
     kinds: dict[str, Noise],
     variants: dict[str, tuple[Change, ...]],
     seeds: int,
+    names: Sequence[str] = SCENES,
 ) -> Table:
     """Median RE of several variants, and their geometric means over the first."""
     rows: list[Row] = []
     found: list[list[float]] = []
-    for name in SCENES:
+    for name in names:
         exact = renderers(*size)[name](*size)
         for kind, noise in kinds.items():
             progress(f"{title}, {name}, {kind}")

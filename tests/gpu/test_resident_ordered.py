@@ -19,13 +19,15 @@ pytestmark = needs_compiler
 
 
 def bumpy_normals(camera, roughness, wrong=0.0):
-    """Normals on bumps, rough ones, of which a share is wrong."""
+    """Normals on bumps, rough ones, of which a share is wrong; a steep band in very rough ones."""
     rays = camera.rays(*SHAPE)
     against = -rays / np.linalg.norm(rays, axis=-1, keepdims=True)
     rng = np.random.default_rng(0)
     normals = against + 0.5 * np.sin(7 * rays) + roughness * rng.uniform(-1, 1, rays.shape)
     askew = against + np.cross(against, (0.0, 1.0, 0.5))  # they face the camera all the same
     normals = np.where(rng.random((*SHAPE, 1)) < wrong, askew, normals)
+    if roughness > 0.1:
+        normals[:, 20:24] = (askew - 0.95 * against)[:, 20:24]
     return (normals / np.linalg.norm(normals, axis=-1, keepdims=True)).astype(np.float32)
 
 

@@ -32,6 +32,7 @@ from rayrelief.formulation.edge_equations import (
 from rayrelief.formulation.lone import without_lone
 from rayrelief.formulation.loops import Loops
 from rayrelief.formulation.ray_plane import difference_of, log_omega_of
+from rayrelief.formulation.steep import less_steep
 from rayrelief.graph import PixelGraph, Scalar
 
 STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
@@ -114,12 +115,16 @@ def interval_equations(
     """
     whole, parallel = graph, view.origins is not None
     at_nodes, lone = without_lone(graph, graph.gather(normals))
-    graph, offset, at_nodes = _offsets(graph, at_nodes, view)
+    offset = _offsets(graph, at_nodes, view)
+    graph, offset, at_nodes = _possible(graph, offset, at_nodes)
     places = graph.gather(view.origins) if view.origins is not None else _unit_rays(graph, view)
     gamma, half_width, lead, leverage = np.empty((4, *offset.shape), dtype=np.float32)
     _fill_intervals(graph, at_nodes, places, parallel, (gamma, half_width, lead, leverage))
     loops = Loops.of(graph, offset, gamma, leverage)
     noise = loops.noise() if noise is None else noise
+    if noise > ALLOWED:
+        at_nodes = less_steep(at_nodes, None if parallel else places, _beyond_allowed(noise))
+        offset = _offsets(graph, at_nodes, view)
     if noise > NOISELESS:
         # The equations keep the normals as they are; a weight that follows the noise of its own
         # normal would prefer flat ones.
@@ -158,16 +163,21 @@ def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> Fl
     return average
 
 
-def _offsets(
-    graph: PixelGraph, normals: FloatArray, view: View
-) -> tuple[PixelGraph, SingleArray, FloatArray]:
-    """The graph without edges that normals (N, 3) make impossible; on it, offsets and normals."""
+def _offsets(graph: PixelGraph, normals: FloatArray, view: View) -> SingleArray:
+    """Offsets (D / 2, N) of normals (N, 3); NaN where they are impossible."""
     parallel = view.origins is not None
     places = graph.gather(view.rays if view.origins is None else view.origins)
     offset: SingleArray = np.empty((len(graph.steps) // 2, graph.size), dtype=np.float32)
     for edge in edge_blocks(graph, normals, places, every=2):
         found = difference_of(edge) if parallel else log_omega_of(edge)
         offset[edge.direction // 2, edge.nodes] = found
+    return offset
+
+
+def _possible(
+    graph: PixelGraph, offset: SingleArray, normals: FloatArray
+) -> tuple[PixelGraph, SingleArray, FloatArray]:
+    """The graph without the edges whose offset is NaN; the offsets and normals on it."""
     impossible: BoolArray = np.zeros(graph.neighbours.shape, dtype=np.bool_)
     impossible[::2] = np.isnan(offset)
     if not impossible.any():
@@ -237,9 +247,14 @@ def _end(rise: FloatArray, parallel: bool) -> FloatArray:
     return rise if parallel else -np.log(np.maximum(1.0 - rise, 1 / STEEPEST))
 
 
+def _beyond_allowed(noise: float) -> float:
+    """The noise (radians) that EXACT and SPREAD do not allow for."""
+    return math.sqrt(max(noise**2 - ALLOWED**2, 0.0))
+
+
 def _sigma(half_width: SingleArray, leverage: SingleArray, noise: float) -> SingleArray:
     """Sigma of every equation, in place of its leverage; noise is taken off the widths in place."""
-    excess = max(noise**2 - ALLOWED**2, 0.0)
+    excess = _beyond_allowed(noise) ** 2
     for width, lever in zip(half_width, leverage, strict=True):
         from_noise = excess * lever.astype(np.float64)
         squared = np.maximum(width.astype(np.float64) ** 2 - LEFT * from_noise, 0.0)

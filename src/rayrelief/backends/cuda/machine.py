@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from rayrelief.formulation import confidence, intervals, lone, loops
+from rayrelief.formulation import confidence, intervals, lone, loops, steep
 from rayrelief.laws import ordered
 
 Array = Any
@@ -44,6 +44,7 @@ SHARED = {
     "AGREE": intervals.AGREE,
     "LEFT_OVER": intervals.LEFT,
     "NOISELESS": intervals.NOISELESS,
+    "LARGEST_TILT": steep.LARGEST,
     "LONE_APART": lone.APART,
     "LONE_TOGETHER": lone.TOGETHER,
     "LONE_AGREEING": lone.AGREEING,

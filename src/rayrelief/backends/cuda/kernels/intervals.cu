@@ -1,5 +1,5 @@
 // Normals and rays to equations with intervals, of even directions alone: the twin of
-// formulation/intervals.py, lone.py and loops.py, which have the reasons. Lengths are in pixels.
+// formulation/intervals.py, lone.py, steep.py and loops.py, which have the reasons. Lengths are in pixels.
 
 // The mean of the normals around a pixel that agree, and whether it is surely another than its own.
 DEVICE bool mean_around(const Grid& g, i64 i, Vector own, Vector& mean) {
@@ -36,11 +36,28 @@ DEVICE bool is_lone(const Grid& g, i64 i) {
 }
 KERNEL(find_lone, 256) { EVERYWHERE(i, pixels(g)) g.lone[i] = is_lone(g, i); }
 
-// What is seen at a pixel, with the mean of those around it for a lone normal.
-DEVICE Sight mended_at(const Grid& g, i64 i) {
+// The noise that EXACT and SPREAD do not allow for; 0 before it is known.
+DEVICE double beyond_allowed(double noise) {
+  return noise > ALLOWED ? sqrt(noise * noise - ALLOWED * ALLOWED) : 0.;
+}
+
+// What is seen at a pixel, with the mean of those around it for a lone normal, and facing the
+// camera by as much as the noise at least where it faces it.
+DEVICE Sight mended_at(const Grid& g, i64 i, double noise) {
   Sight s = sight_at(g, i);
-  if (i < 0 || !g.lone[i]) return s;
-  mean_around(g, i, s.normal, s.normal);
+  if (i < 0 || !usable(s)) return s;
+  if (g.lone[i]) mean_around(g, i, s.normal, s.normal);
+  double length = g.logarithmic ? sqrt(dot(s.ray, s.ray)) : 1., least = fmin(noise, LARGEST_TILT);
+  Vector ray = s.ray, n = s.normal;
+  if (!g.logarithmic) ray = {0., 0., 1.};
+  double facing = -dot(n, ray) / length;
+  if (facing > 0. && facing < least) {
+    double own = facing / length, ahead = least / length;
+    Vector across = {n.x + own * ray.x, n.y + own * ray.y, n.z + own * ray.z};
+    double scale = sqrt((1. - least * least) / dot(across, across));
+    s.normal = {scale * across.x - ahead * ray.x, scale * across.y - ahead * ray.y,
+                scale * across.z - ahead * ray.z};
+  }
   s.facing = g.logarithmic ? dot(s.normal, s.ray) : s.normal.z;
   return s;
 }
@@ -83,15 +100,17 @@ DEVICE void put_interval(const Grid& g, i64 i, int d, const Interval& found) {
 }
 
 struct WithIntervals {
-  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight&) {
+  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight&) { mend(g, i, 0.); }
+  static DEVICE_MEMBER void mend(const Grid& g, i64 i, double noise) {
     int x = x_of(g, i), y = y_of(g, i);
-    Sight here = mended_at(g, i);
+    Sight here = mended_at(g, i, noise);
     Plane own = plane_of(g, here.normal, here.ray);
     UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
+      if (noise > 0. && g.gamma[d][i] == 0.f) continue;  // what was impossible stays so
       float offset = 0.f, gamma = 0.f;
       Interval found = {};
       if (usable(here)) {
-        Sight there = mended_at(g, neighbour_of(g, x, y, d));
+        Sight there = mended_at(g, neighbour_of(g, x, y, d), noise);
         if (usable(there)) equation(g, here, there, d, offset, gamma);
         if (gamma != 0.f) found = interval_of(g, own, plane_of(g, there.normal, there.ray), d);
       }
@@ -102,6 +121,10 @@ struct WithIntervals {
   }
 };
 KERNEL(formulate_intervals, 256) { formulate_pixels<WithIntervals>(g); }
+KERNEL(formulate_less_steep, 256) {  // once the noise is known
+  double noise = beyond_allowed(g.s->noise);
+  if (noise > 0.) EVERYWHERE(i, pixels(g)) WithIntervals::mend(g, i, noise);
+}
 
 // The loop to the right of and below each pixel: by how much it fails to close, and the variance
 // of that over that of the normals, 0 where there is no loop.
@@ -134,15 +157,15 @@ DEVICE float even_gamma(const Grid& g, i64 i, i64 j, int d) { return g.gamma[d &
 
 // Normals, each averaged with those beside it that the noise alone may tell apart.
 KERNEL(average_normals, 256) {
-  double noise = g.s->noise;
+  double noise = g.s->noise, beyond = beyond_allowed(noise);
   if (noise <= NOISELESS) return;
   EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
     int x = x_of(g, i), y = y_of(g, i);
-    Vector own = mended_at(g, i).normal, sum = own;
+    Vector own = mended_at(g, i, beyond).normal, sum = own;
     UNROLL for (int d = 0; d < DIRECTIONS; d++) {
       i64 j = neighbour_of(g, x, y, d);
       if (j < 0 || even_gamma(g, i, j, d) == 0.f) continue;
-      Vector beside = mended_at(g, j).normal, apart = minus(beside, own);
+      Vector beside = mended_at(g, j, beyond).normal, apart = minus(beside, own);
       double say = exp(-.5 * dot(apart, apart) / (AGREE * noise * AGREE * noise));
       sum = {sum.x + say * beside.x, sum.y + say * beside.y, sum.z + say * beside.z};
     }
@@ -187,8 +210,7 @@ DEVICE float growth(const Grid& g, i64 i, int x, int y, int d) {
 }
 
 KERNEL(finish_intervals, 256) {
-  double noise = g.s->noise, excess = noise * noise - ALLOWED * ALLOWED;
-  if (excess < 0.) excess = 0.;
+  double noise = g.s->noise, beyond = beyond_allowed(noise), excess = beyond * beyond;
   EVERYWHERE(i, pixels(g)) {
     int x = x_of(g, i), y = y_of(g, i);
     UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {

@@ -1,0 +1,51 @@
+"""Steep normals: no steeper than the noise can tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rayrelief
+from rayrelief import Ordered
+from rayrelief.evaluation.metrics import error_map
+from rayrelief.formulation.steep import LARGEST, less_steep
+from rayrelief.synthetic import with_rotation_noise
+from rayrelief.synthetic.gallery import vase
+
+NOISE = 0.1
+
+
+def unit(vectors):
+    """Vectors (..., 3) of unit length."""
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize("noise", [NOISE, 2.0])
+def test_normals_face_the_camera_by_the_noise_and_turn_no_other_way(parallel, noise):
+    rng = np.random.default_rng(0)
+    normals = unit(rng.normal(size=(500, 3)))
+    rays = np.tile([0.0, 0.0, 1.0], (500, 1)) if parallel else unit(rng.normal(size=(500, 3)))
+    before = normals.copy()
+    before.flags.writeable = False
+    found = less_steep(before, None if parallel else rays, noise)
+    facing, was = (-np.sum(each * rays, axis=-1) for each in (found, normals))
+    least = min(noise, LARGEST)
+    steep = (was > 0) & (was < least)
+    assert 0 < np.count_nonzero(steep) < 500
+    np.testing.assert_allclose(facing[steep], least)
+    np.testing.assert_array_equal(found[~steep], normals[~steep])
+    np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 1.0)
+    # They are turned in the plane of normal and ray.
+    np.testing.assert_allclose(np.sum(np.cross(normals, found) * rays, axis=-1), 0.0, atol=1e-12)
+    np.testing.assert_array_equal(before, normals)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_noisy_rim_stays_near(seed):
+    scene = vase(120, 160)
+    noisy = with_rotation_noise(scene.normals, 5.0, np.random.default_rng(seed))
+    result = rayrelief.integrate(noisy, scene.camera, mask=scene.mask, method=Ordered())
+    assert scene.depth is not None
+    errors = error_map(result.depth, scene.depth, "scale")
+    assert np.nanmax(np.abs(errors)) < 1.0
