@@ -50,20 +50,14 @@ def extended_table(size: tuple[int, int]) -> Table:
 
 def averaged_table(size: tuple[int, int]) -> Table:
     """RE by AVERAGED where each normal errs for itself."""
-    kinds: dict[str, Noise] = {
-        f"{degrees:g} degrees": partial(_turned, degrees) for degrees in ROTATIONS
-    }
-    return _table("AVERAGED", size, kinds, _values(ordered, "AVERAGED", AVERAGED), SEEDS)
+    return _table("AVERAGED", size, _rotations(), _values(ordered, "AVERAGED", AVERAGED), SEEDS)
 
 
 def steep_table(size: tuple[int, int]) -> Table:
     """RE where normals are noisy: as they are, and no steeper than the noise can tell."""
-    kinds: dict[str, Noise] = {
-        f"{degrees:g} degrees": partial(_turned, degrees) for degrees in ROTATIONS
-    }
     as_they_are: Change = (intervals, "less_steep", lambda normals, rays, noise: normals)
     variants: dict[str, tuple[Change, ...]] = {"as they are": (as_they_are,), "less steep": ()}
-    return _table("steep normals", size, kinds, variants, SEEDS, (*SCENES, *RIMS))
+    return _table("steep normals", size, _rotations(), variants, SEEDS, (*SCENES, *RIMS))
 
 
 def outlier_table(size: tuple[int, int]) -> Table:
@@ -103,6 +97,10 @@ def small_table(size: tuple[int, int]) -> Table:
             rows.append((f"{apart} pixels apart", degrees / np.sqrt(3), *middle))
     heads = "bodies | noise, degrees:.2f | found:.2f | Ordered():.3f | RayPlane():.3f"
     return Table("Noise found and relative error, %", columns(heads), tuple(rows))
+
+
+def _rotations() -> dict[str, Noise]:
+    return {f"{degrees:g} degrees": partial(_turned, degrees) for degrees in ROTATIONS}
 
 
 def _values(

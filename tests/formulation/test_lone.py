@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 import rayrelief
 from rayrelief import Ordered
 from rayrelief.evaluation.metrics import depth_errors
+from rayrelief.formulation import lone
 from rayrelief.formulation.lone import without_lone
 from rayrelief.graph import pixel_graph
 from rayrelief.preprocess import Preprocessing
@@ -22,10 +25,11 @@ def turned(degrees):
     return np.array([np.sin(np.radians(degrees)), 0.0, -np.cos(np.radians(degrees))])
 
 
-def mended(image):
-    """Normals (H, W, 3) without lone ones, and how many there were."""
+def mended(image, fewest=0.0):
+    """Normals (H, W, 3) without lone ones, and how many there were; these may be few."""
     graph = pixel_graph(np.isfinite(image).all(axis=-1), 8)
-    found, count = without_lone(graph, graph.gather(image))
+    with mock.patch.object(lone, "FEWEST", fewest):
+        found, count = without_lone(graph, graph.gather(image))
     return graph.scatter(found), count
 
 
@@ -44,8 +48,15 @@ def test_wrong_normals_of_a_plane_leave_no_trace():
     result = rayrelief.integrate(normals, scene.camera, mask=scene.mask, method=Ordered())
     clean = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=Ordered())
     np.testing.assert_allclose(result.depth, clean.depth, rtol=1e-9)
-    assert "96 normals differ from all around them" in str(result.status)
+    assert "96 normals differ from all around" in str(result.status)
     assert "differ" not in str(clean.status)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_very_few_may_as_well_be_real(count):
+    image = flat()
+    image[10, 10 : 10 + 4 * count : 4] = turned(60.0)
+    assert mended(image, fewest=lone.FEWEST)[1] == (count if count > lone.FEWEST * 2000 else 0)
 
 
 def test_the_input_stays_as_it_is():
@@ -97,3 +108,24 @@ def test_outliers_of_a_sphere_hardly_matter():
         result = rayrelief.integrate(given, scene.camera, mask=scene.mask, method=method)
         errors.append(depth_errors(result.depth, scene.depth, "scale").made)
     assert errors[0] < 1.5 * errors[1]
+
+
+def test_two_wrong_neighbours_are_too_many():
+    image = flat(normal=turned(60.0), at=(10, 10))
+    image[11, 11], image[9, 9] = turned(-60.0), turned(-30.0)
+    found, _ = mended(image)
+    np.testing.assert_array_equal(found[10, 10], image[10, 10])
+
+
+def test_what_the_others_differ_by_may_be_real():
+    image = flat(normal=turned(30.0), at=(10, 10))
+    image[9, 9:12], image[11, 9:12] = turned(-9.0), turned(9.0)
+    assert mended(image)[1] == 0
+    image[9, 9:12], image[11, 9:12] = turned(-3.0), turned(3.0)
+    assert mended(image)[1] == 1
+
+
+def test_with_four_neighbours_none_is_lone():
+    image = flat(normal=turned(60.0), at=np.s_[3::5, 2::4])
+    graph = pixel_graph(np.ones(SHAPE, dtype=bool), 4)
+    assert without_lone(graph, graph.gather(image))[1] == 0

@@ -7,8 +7,12 @@ import pytest
 
 import rayrelief
 from rayrelief import Ordered
+from rayrelief.cameras import Pinhole
 from rayrelief.evaluation.metrics import error_map
 from rayrelief.formulation.steep import LARGEST, less_steep
+from rayrelief.laws.ordered import with_intervals
+from rayrelief.preprocess import Preprocessing
+from rayrelief.problem import assemble
 from rayrelief.synthetic import with_rotation_noise
 from rayrelief.synthetic.gallery import vase
 
@@ -49,3 +53,16 @@ def test_a_noisy_rim_stays_near(seed):
     assert scene.depth is not None
     errors = error_map(result.depth, scene.depth, "scale")
     assert np.nanmax(np.abs(errors)) < 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_edges_with_just_one_turned_end_stay_possible(seed):
+    rng = np.random.default_rng(seed)
+    camera = Pinhole(50.0, 50.0, 31.5, 23.5)
+    rays = unit(camera.rays(48, 64))
+    # Seen edge-on from both sides, beside others that are not.
+    edge_on = unit(np.cross(rays, rng.normal(size=rays.shape)))
+    normals = edge_on - rng.choice((-0.008, 0.008, 0.3), size=(48, 64, 1)) * rays
+    method = Ordered(noise=8.0, preprocessing=Preprocessing("keep"))
+    equations = with_intervals(assemble(unit(normals), camera, method=method).equations)
+    assert np.isfinite(equations.offset).all()

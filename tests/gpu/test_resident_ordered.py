@@ -45,6 +45,7 @@ def test_intervals_are_those_of_the_cpu(camera, connectivity, roughness, wrong):
     assert bool(equations.lone) == (wrong > 0.0 and connectivity == 8)
     there = equations.gamma != 0  # rays that coincide, at the poles, have no edge on a GPU
     scalars = work.scalars(np.asarray(work.machine.get(work.arrays["s"])).tobytes())
+    assert scalars["lone"] == equations.lone
     assert scalars["noise"] == pytest.approx(equations.noise, rel=1e-3, abs=1e-9)
     for name, step in (("offset", 2), ("gamma", 2), ("half_width", 1), ("sigma", 1), ("lead", 1)):
         for pair, row in enumerate(getattr(equations, name)):

@@ -124,7 +124,9 @@ def interval_equations(
     noise = loops.noise() if noise is None else noise
     if noise > ALLOWED:
         at_nodes = less_steep(at_nodes, None if parallel else places, _beyond_allowed(noise))
-        offset = _offsets(graph, at_nodes, view)
+        turned = _offsets(graph, at_nodes, view)
+        np.copyto(offset, turned, where=np.isfinite(turned))  # none where just one end is turned
+        del turned
     if noise > NOISELESS:
         # The equations keep the normals as they are; a weight that follows the noise of its own
         # normal would prefer flat ones.

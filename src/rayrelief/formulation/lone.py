@@ -1,7 +1,7 @@
 """Lone normals: wrong ones, which differ from all around them, while those agree with each other.
 
-Nothing on a surface looks like that: what is as small as one pixel is no larger than the error of
-its normal.
+What is real turns the normals of several pixels: those of a dent, of a groove and of an edge have
+others beside them that are turned as well.
 """
 
 from __future__ import annotations
@@ -18,22 +18,27 @@ from rayrelief.graph import PixelGraph
 APART = math.cos(math.radians(25.0))  # a lone normal differs by more from each one around it,
 TOGETHER = math.cos(math.radians(20.0))  # and from one of these so many, of eight, by less:
 AGREEING = 7  # with fewer, what is small and real would be lost
+FEWEST = 1e-3  # share of lone normals: if there are fewer, they may as well be real
 SURE = 6.0  # deviations of these from their mean, by which a lone one differs from it at least
 
 
 def without_lone(graph: PixelGraph, normals: FloatArray) -> tuple[FloatArray, int]:
     """Unit normals (N, 3), each lone one the mean of those around it; and how many were lone.
 
-    Normals that may be written are replaced in place.
+    Normals that may be written are replaced in place. With four neighbours none is lone: what is
+    seen of two of them is not enough.
     """
+    if len(graph.steps) < AGREEING:
+        return normals, 0
     is_lone: BoolArray = np.zeros(graph.size, dtype=np.bool_)
     _find_lone(graph.neighbours, normals, is_lone)
     lone = np.flatnonzero(is_lone)
-    if lone.size:
-        means = np.empty((lone.size, 3))
-        _average(graph.neighbours, normals, lone, means)
-        normals = normals if normals.flags.writeable else normals.copy()
-        normals[lone] = means
+    if lone.size <= FEWEST * graph.size:
+        return normals, 0
+    means = np.empty((lone.size, 3))
+    _average(graph.neighbours, normals, lone, means)
+    normals = normals if normals.flags.writeable else normals.copy()
+    normals[lone] = means
     return normals, lone.size
 
 

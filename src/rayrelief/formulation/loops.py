@@ -71,7 +71,7 @@ class Loops:
     def noise(self) -> float:
         """Noise of the normals in radians about each axis; 0 without loops.
 
-        Errors that extend over many pixels count as the noise that would add up to as much. The
+        Errors that extend over many pixels count as several times the noise that they show. The
         median does not see the few loops that cross a jump.
         """
         single = _noise_of(self.curl, self.leverage)

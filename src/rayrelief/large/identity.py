@@ -17,7 +17,7 @@ from rayrelief.errors import InputError
 from rayrelief.large.job import Job
 from rayrelief.large.store import RUN, Store
 
-FORMAT = 3  # of the files of a working folder: another one is not gone on with
+FORMAT = 4  # of the files of a working folder: another one is not gone on with
 REFUSED, OWN = "refused", "folder"
 RAYS = 33  # along each side of an image, of a camera that numbers describe
 
@@ -35,7 +35,11 @@ def kept(job: Job, folder: Path) -> Store | None:
 
     None if it left nothing; InputError if the working folder holds parts of another run.
     """
-    noted, own = Store(folder).noted(RUN), _identity(job)
+    return _kept(_identity(job), folder)
+
+
+def _kept(own: dict[str, str], folder: Path) -> Store | None:
+    noted = Store(folder).noted(RUN)
     if noted is None or noted.get(REFUSED):
         return None
     told = noted.get(RUN)
@@ -57,11 +61,13 @@ def claim(job: Job, folder: Path) -> Store:
     What the same run has left is there, in a folder whose name no other run knows.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    working, parts = Store(folder), kept(job, folder)
+    working, own = Store(folder), _identity(job)
+    parts = _kept(own, folder)
     if parts is None:
-        working.clear()  # a map that was refused has left nothing to go on with
+        if working.noted(RUN) is not None:  # a map was refused: there is nothing to go on with
+            working.clear()
         parts = Store(folder / secrets.token_hex(8))
-    working.note(RUN, {RUN: _identity(job), OWN: parts.folder.name, **job.layout.as_lists()})
+    working.note(RUN, {RUN: own, OWN: parts.folder.name, **job.layout.as_lists()})
     parts.folder.mkdir(exist_ok=True)
     return parts
 

@@ -42,7 +42,7 @@ SCALARS = np.dtype(
         *_numbers("f8", "energy rr bb flux limit measured*4 noise"),
         ("prefix", "u8", 2),
         *_numbers("i4", "rank*2 turn*2 done cycles last irregular nodes components"),
-        *_numbers("i4", "facing_away without_normal without_ray without_start"),
+        *_numbers("i4", "facing_away without_normal without_ray without_start lone"),
         *_numbers("i4", f"counted listed moves sized*4 edges*{LEVELS}"),
     ],
     align=True,

@@ -48,6 +48,7 @@ SHARED = {
     "LONE_APART": lone.APART,
     "LONE_TOGETHER": lone.TOGETHER,
     "LONE_AGREEING": lone.AGREEING,
+    "LONE_FEWEST": lone.FEWEST,
     "LONE_SURE": lone.SURE,
     "GAUSSIAN_MEDIAN": loops.GAUSSIAN_MEDIAN,
     "SPAN": loops.SPAN,

@@ -103,13 +103,14 @@ class Schedule:
         """Normals to equations with intervals, and components."""
         launch = self.queue.launch
         launch("find_lone", self.spread, 256)
+        launch("lone_totals", 1, 256, self.spread)
         launch("formulate_intervals", self.spread, 256)
         launch("formulate_totals", 1, 256, self.spread)
         launch("go_around", self.spread, 256)
         for wide, kernel in enumerate(("noise_count", "wide_noise_count")):
             self._median(kernel, 0)
             launch("set_noise", 1, 32, wide)
-        launch("formulate_less_steep", self.spread, 256)
+        launch("turn_steep", self.spread, 256)
         launch("average_normals", self.spread, 256)
         launch("finish_intervals", self.spread, 256)
         self._label()

@@ -43,7 +43,7 @@ from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.job import Job
 from rayrelief.large.judging import MapRefusedError
 from rayrelief.large.layout import Layout
-from rayrelief.large.leftovers import kept_layout, leftovers
+from rayrelief.large.leftovers import Leftovers, kept_layout, leftovers
 from rayrelief.large.opening import EXR, TIFF, ZARR
 from rayrelief.large.planning import check_fit, check_least, side_for
 from rayrelief.large.results import check_disk, check_place, write_depth
@@ -143,9 +143,8 @@ def integrate_large(
     check_disk(out.parent, layout, method, work, mesh=bool(mesh_formats))
     camera = _sized(camera, *found.shape)
     left_there = leftovers(Job.of(found, camera, method, layout, work))
-    if left_there is not None:
-        say(f"note: {going_on(left_there, len(layout))}")
     if dry_run:
+        _tell_kept(left_there, layout)
         told: dict[str, Any] = {"memory": size, "workers": count, "threads": own, "work": work}
         told |= {"notes": notes, "mesh": bool(mesh_formats)}
         tell_plan(plan(found, camera, layout, method, **told), as_json=as_json)
@@ -159,6 +158,7 @@ def integrate_large(
         _progress() as progress,
         Kept(engine) as kept,
     ):
+        _tell_kept(left_there, layout)
         try:
             finished = integrate_blocks(
                 found,
@@ -202,6 +202,11 @@ def integrate_large(
         show(to_json(report))
     else:
         tell(summary(report, out, last))
+
+
+def _tell_kept(kept: Leftovers | None, layout: Layout) -> None:
+    if kept is not None:
+        say(f"note: {going_on(kept, len(layout))}")
 
 
 def _engine(

@@ -223,7 +223,8 @@ class _Run:
 def _notes(lone: int, segments: Int32Array, support: tuple[Support, ...]) -> Iterator[str]:
     """How many normals were replaced, and how many parts float, specks apart."""
     if lone:
-        yield f"{lone:,} normals differ from all around them, and the mean of those was used"
+        differ = "1 normal differs" if lone == 1 else f"{lone:,} normals differ"
+        yield f"{differ} from all around, and the mean of those was used"
     large = np.bincount(segments) >= SMALLEST
     floating = int(np.count_nonzero(large & (np.array(support) < Support.CONTACT)))
     if floating:

@@ -20,7 +20,7 @@ struct Scalars {
   u64 prefix[2];
   int rank[2], turn[2];
   int done, cycles, last, irregular;
-  int nodes, components, facing_away, without_normal, without_ray, without_start;
+  int nodes, components, facing_away, without_normal, without_ray, without_start, lone;
   int counted, listed, moves, sized[4];
   int edges[LEVELS];
 };

@@ -25,6 +25,7 @@ DEVICE bool mean_around(const Grid& g, i64 i, Vector own, Vector& mean) {
 }
 
 DEVICE bool is_lone(const Grid& g, i64 i) {
+  if (DIRECTIONS < LONE_AGREEING) return false;
   Sight own = sight_at(g, i);
   if (!usable(own)) return false;
   for (int d = 0; d < DIRECTIONS; d++) {
@@ -34,7 +35,20 @@ DEVICE bool is_lone(const Grid& g, i64 i) {
   Vector mean;
   return mean_around(g, i, own.normal, mean);
 }
-KERNEL(find_lone, 256) { EVERYWHERE(i, pixels(g)) g.lone[i] = is_lone(g, i); }
+KERNEL(find_lone, 256) {
+  double counts[2] = {0, 0};
+  EVERYWHERE(i, pixels(g)) {
+    g.lone[i] = is_lone(g, i);
+    counts[0] += g.lone[i];
+    counts[1] += usable(sight_at(g, i));
+  }
+  put_partial<2>(g, counts, SUM_MEASURE);
+}
+KERNEL(lone_totals, 256) {  // of a blocks; 0 if there are too few to be surely wrong
+  double total[2];
+  totals<2>(g, SUM_MEASURE, a, total);
+  if (THREAD == 0) g.s->lone = total[0] > LONE_FEWEST * total[1] ? (int)total[0] : 0;
+}
 
 // The noise that EXACT and SPREAD do not allow for; 0 before it is known.
 DEVICE double beyond_allowed(double noise) {
@@ -46,7 +60,8 @@ DEVICE double beyond_allowed(double noise) {
 DEVICE Sight mended_at(const Grid& g, i64 i, double noise) {
   Sight s = sight_at(g, i);
   if (i < 0 || !usable(s)) return s;
-  if (g.lone[i]) mean_around(g, i, s.normal, s.normal);
+  Vector mean;
+  if (g.s->lone && g.lone[i] && mean_around(g, i, s.normal, mean)) s.normal = mean;
   double length = g.logarithmic ? sqrt(dot(s.ray, s.ray)) : 1., least = fmin(noise, LARGEST_TILT);
   Vector ray = s.ray, n = s.normal;
   if (!g.logarithmic) ray = {0., 0., 1.};
@@ -100,17 +115,15 @@ DEVICE void put_interval(const Grid& g, i64 i, int d, const Interval& found) {
 }
 
 struct WithIntervals {
-  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight&) { mend(g, i, 0.); }
-  static DEVICE_MEMBER void mend(const Grid& g, i64 i, double noise) {
+  static DEVICE_MEMBER void write(const Grid& g, i64 i, const Sight&) {
     int x = x_of(g, i), y = y_of(g, i);
-    Sight here = mended_at(g, i, noise);
+    Sight here = mended_at(g, i, 0.);
     Plane own = plane_of(g, here.normal, here.ray);
     UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
-      if (noise > 0. && g.gamma[d][i] == 0.f) continue;  // what was impossible stays so
       float offset = 0.f, gamma = 0.f;
       Interval found = {};
       if (usable(here)) {
-        Sight there = mended_at(g, neighbour_of(g, x, y, d), noise);
+        Sight there = mended_at(g, neighbour_of(g, x, y, d), 0.);
         if (usable(there)) equation(g, here, there, d, offset, gamma);
         if (gamma != 0.f) found = interval_of(g, own, plane_of(g, there.normal, there.ray), d);
       }
@@ -121,9 +134,20 @@ struct WithIntervals {
   }
 };
 KERNEL(formulate_intervals, 256) { formulate_pixels<WithIntervals>(g); }
-KERNEL(formulate_less_steep, 256) {  // once the noise is known
+// Offsets of normals that are no steeper than the noise can tell, once it is known. Where just one
+// end of an edge was turned, there may be none: then it stays as it was.
+KERNEL(turn_steep, 256) {
   double noise = beyond_allowed(g.s->noise);
-  if (noise > 0.) EVERYWHERE(i, pixels(g)) WithIntervals::mend(g, i, noise);
+  if (noise > 0.) EVERYWHERE(i, pixels(g)) {
+    int x = x_of(g, i), y = y_of(g, i);
+    Sight here = mended_at(g, i, noise);
+    UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
+      if (g.gamma[d][i] == 0.f) continue;
+      float offset, gamma;
+      equation(g, here, mended_at(g, neighbour_of(g, x, y, d), noise), d, offset, gamma);
+      if (gamma != 0.f) ((float*)g.offset[d])[i] = offset;
+    }
+  }
 }
 
 // The loop to the right of and below each pixel: by how much it fails to close, and the variance
