@@ -28,8 +28,8 @@ def unit(vectors):
 @pytest.mark.parametrize("noise", [NOISE, 2.0])
 def test_normals_face_the_camera_by_the_noise_and_turn_no_other_way(parallel, noise):
     rng = np.random.default_rng(0)
-    normals = unit(rng.normal(size=(500, 3)))
     rays = np.tile([0.0, 0.0, 1.0], (500, 1)) if parallel else unit(rng.normal(size=(500, 3)))
+    normals = unit(rng.normal(size=(500, 3)) - rays)  # most face the camera
     before = normals.copy()
     before.flags.writeable = False
     found = less_steep(before, None if parallel else rays, noise)
@@ -43,6 +43,11 @@ def test_normals_face_the_camera_by_the_noise_and_turn_no_other_way(parallel, no
     # They are turned in the plane of normal and ray.
     np.testing.assert_allclose(np.sum(np.cross(normals, found) * rays, axis=-1), 0.0, atol=1e-12)
     np.testing.assert_array_equal(before, normals)
+
+
+def test_where_most_normals_are_steep_none_is_turned():
+    normals = unit(np.random.default_rng(0).normal(size=(500, 3)) * [1.0, 1.0, 0.05])
+    np.testing.assert_array_equal(less_steep(normals.copy(), None, NOISE), normals)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -14,6 +14,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import dot
 
 LARGEST = 0.5  # cosine: what is flatter than 60 degrees is believed, however large the noise
+RIM = 0.25  # share of the normals that may be steep: where more are, it is no rim that is wrong
 
 
 def less_steep(normals: FloatArray, rays: FloatArray | None, noise: float) -> FloatArray:
@@ -24,7 +25,7 @@ def less_steep(normals: FloatArray, rays: FloatArray | None, noise: float) -> Fl
     least = min(noise, LARGEST)
     facing = -(normals[:, 2] if rays is None else dot(normals, rays))
     steep = np.flatnonzero((facing > 0.0) & (facing < least))
-    if not steep.size:
+    if not 0 < steep.size <= RIM * len(normals):
         return normals
     towards = np.array([[0.0, 0.0, -1.0]]) if rays is None else -rays[steep]
     across = normals[steep] - facing[steep, None] * towards

@@ -39,7 +39,7 @@ def _numbers(kind: str, names: str) -> list[tuple[Any, ...]]:
 
 SCALARS = np.dtype(
     [
-        *_numbers("f8", "energy rr bb flux limit measured*4 noise"),
+        *_numbers("f8", "energy rr bb flux limit measured*4 noise least"),
         ("prefix", "u8", 2),
         *_numbers("i4", "rank*2 turn*2 done cycles last irregular nodes components"),
         *_numbers("i4", "facing_away without_normal without_ray without_start lone"),

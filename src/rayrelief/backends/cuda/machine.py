@@ -44,6 +44,7 @@ SHARED = {
     "AGREE": intervals.AGREE,
     "LEFT_OVER": intervals.LEFT,
     "NOISELESS": intervals.NOISELESS,
+    "RIM": steep.RIM,
     "LARGEST_TILT": steep.LARGEST,
     "LONE_APART": lone.APART,
     "LONE_TOGETHER": lone.TOGETHER,

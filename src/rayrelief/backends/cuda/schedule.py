@@ -110,6 +110,8 @@ class Schedule:
         for wide, kernel in enumerate(("noise_count", "wide_noise_count")):
             self._median(kernel, 0)
             launch("set_noise", 1, 32, wide)
+        launch("count_steep", self.spread, 256)
+        launch("steep_totals", 1, 256, self.spread)
         launch("turn_steep", self.spread, 256)
         launch("average_normals", self.spread, 256)
         launch("finish_intervals", self.spread, 256)

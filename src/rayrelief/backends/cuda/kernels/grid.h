@@ -16,7 +16,7 @@ typedef u32 Shares;
 
 struct Scalars {
   double energy, rr, bb, flux, limit;  // squared: residual, right-hand side, residual to reach
-  double measured[4], noise;
+  double measured[4], noise, least;
   u64 prefix[2];
   int rank[2], turn[2];
   int done, cycles, last, irregular;

@@ -56,16 +56,18 @@ DEVICE double beyond_allowed(double noise) {
 }
 
 // What is seen at a pixel, with the mean of those around it for a lone normal, and facing the
-// camera by as much as the noise at least where it faces it.
-DEVICE Sight mended_at(const Grid& g, i64 i, double noise) {
+// camera by a least cosine where it faces it.
+DEVICE double facing_of(const Grid& g, const Sight& s) {
+  return g.logarithmic ? -dot(s.normal, s.ray) / sqrt(dot(s.ray, s.ray)) : -s.normal.z;
+}
+DEVICE Sight mended_at(const Grid& g, i64 i, double least) {
   Sight s = sight_at(g, i);
   if (i < 0 || !usable(s)) return s;
   Vector mean;
   if (g.s->lone && g.lone[i] && mean_around(g, i, s.normal, mean)) s.normal = mean;
-  double length = g.logarithmic ? sqrt(dot(s.ray, s.ray)) : 1., least = fmin(noise, LARGEST_TILT);
+  double length = g.logarithmic ? sqrt(dot(s.ray, s.ray)) : 1., facing = facing_of(g, s);
   Vector ray = s.ray, n = s.normal;
   if (!g.logarithmic) ray = {0., 0., 1.};
-  double facing = -dot(n, ray) / length;
   if (facing > 0. && facing < least) {
     double own = facing / length, ahead = least / length;
     Vector across = {n.x + own * ray.x, n.y + own * ray.y, n.z + own * ray.z};
@@ -136,15 +138,30 @@ struct WithIntervals {
 KERNEL(formulate_intervals, 256) { formulate_pixels<WithIntervals>(g); }
 // Offsets of normals that are no steeper than the noise can tell, once it is known. Where just one
 // end of an edge was turned, there may be none: then it stays as it was.
+KERNEL(count_steep, 256) {
+  double counts[2] = {0, 0}, least = fmin(beyond_allowed(g.s->noise), LARGEST_TILT);
+  EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
+    double facing = facing_of(g, mended_at(g, i, 0.));
+    counts[0] += facing > 0. && facing < least;
+    counts[1]++;
+  }
+  put_partial<2>(g, counts, SUM_MEASURE);
+}
+KERNEL(steep_totals, 256) {  // of a blocks; none are turned if it is more than a rim
+  double total[2];
+  totals<2>(g, SUM_MEASURE, a, total);
+  bool is_rim = total[0] <= RIM * total[1];
+  if (THREAD == 0) g.s->least = is_rim ? fmin(beyond_allowed(g.s->noise), LARGEST_TILT) : 0.;
+}
 KERNEL(turn_steep, 256) {
-  double noise = beyond_allowed(g.s->noise);
-  if (noise > 0.) EVERYWHERE(i, pixels(g)) {
+  double least = g.s->least;
+  if (least > 0.) EVERYWHERE(i, pixels(g)) {
     int x = x_of(g, i), y = y_of(g, i);
-    Sight here = mended_at(g, i, noise);
+    Sight here = mended_at(g, i, least);
     UNROLL for (int d = 0; d < DIRECTIONS; d += 2) {
       if (g.gamma[d][i] == 0.f) continue;
       float offset, gamma;
-      equation(g, here, mended_at(g, neighbour_of(g, x, y, d), noise), d, offset, gamma);
+      equation(g, here, mended_at(g, neighbour_of(g, x, y, d), least), d, offset, gamma);
       if (gamma != 0.f) ((float*)g.offset[d])[i] = offset;
     }
   }
@@ -181,15 +198,15 @@ DEVICE float even_gamma(const Grid& g, i64 i, i64 j, int d) { return g.gamma[d &
 
 // Normals, each averaged with those beside it that the noise alone may tell apart.
 KERNEL(average_normals, 256) {
-  double noise = g.s->noise, beyond = beyond_allowed(noise);
+  double noise = g.s->noise, least = g.s->least;
   if (noise <= NOISELESS) return;
   EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
     int x = x_of(g, i), y = y_of(g, i);
-    Vector own = mended_at(g, i, beyond).normal, sum = own;
+    Vector own = mended_at(g, i, least).normal, sum = own;
     UNROLL for (int d = 0; d < DIRECTIONS; d++) {
       i64 j = neighbour_of(g, x, y, d);
       if (j < 0 || even_gamma(g, i, j, d) == 0.f) continue;
-      Vector beside = mended_at(g, j, beyond).normal, apart = minus(beside, own);
+      Vector beside = mended_at(g, j, least).normal, apart = minus(beside, own);
       double say = exp(-.5 * dot(apart, apart) / (AGREE * noise * AGREE * noise));
       sum = {sum.x + say * beside.x, sum.y + say * beside.y, sum.z + say * beside.z};
     }
