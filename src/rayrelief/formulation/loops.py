@@ -75,9 +75,8 @@ class Loops:
         median does not see the few loops that cross a jump.
         """
         single = _noise_of(self.curl, self.leverage)
-        most = np.float32(MOST * single) * np.sqrt(self.leverage)
         wide = _noise_of(
-            self._over_span(np.clip(self.curl, -most, most)),
+            self._over_span(self._curl_up_to(MOST * single)),
             self._over_span(self.leverage) / np.float32(SPAN),
         )
         extended = math.sqrt(max(wide**2 - (UNRELATED * single) ** 2, 0.0))
@@ -108,6 +107,13 @@ class Loops:
         for d, row in enumerate(grows):
             row[graph.neighbours[2 * d] == nodes] = 0.0
         return grows
+
+    def _curl_up_to(self, noise: float) -> SingleArray:
+        """Curl (N,), at most one deviation of the noise (radians) of either sign."""
+        bound = np.sqrt(self.leverage)
+        bound *= np.float32(noise)
+        curl: SingleArray = np.minimum(self.curl, bound)
+        return np.maximum(curl, np.negative(bound, out=bound), out=curl)
 
     def _over_span(self, values: SingleArray) -> SingleArray:
         """Sum (N,) over the SPAN x SPAN loops to the right of and below each node."""
