@@ -55,7 +55,7 @@ def averaged_table(size: tuple[int, int]) -> Table:
 
 def steep_table(size: tuple[int, int]) -> Table:
     """RE where normals are noisy: as they are, and no steeper than the noise can tell."""
-    as_they_are: Change = (intervals, "less_steep", lambda normals, rays, noise: normals)
+    as_they_are: Change = (intervals, "less_steep", lambda normals, rays, noise: (normals, 0))
     variants: dict[str, tuple[Change, ...]] = {"as they are": (as_they_are,), "less steep": ()}
     return _table("steep normals", size, _rotations(), variants, SEEDS, (*SCENES, *RIMS))
 

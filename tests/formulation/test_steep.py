@@ -32,11 +32,11 @@ def test_normals_face_the_camera_by_the_noise_and_turn_no_other_way(parallel, no
     normals = unit(rng.normal(size=(500, 3)) - rays)  # most face the camera
     before = normals.copy()
     before.flags.writeable = False
-    found = less_steep(before, None if parallel else rays, noise)
+    found, count = less_steep(before, None if parallel else rays, noise)
     facing, was = (-np.sum(each * rays, axis=-1) for each in (found, normals))
     least = min(noise, LARGEST)
     steep = (was > 0) & (was < least)
-    assert 0 < np.count_nonzero(steep) < 500
+    assert 0 < np.count_nonzero(steep) == count < 500
     np.testing.assert_allclose(facing[steep], least)
     np.testing.assert_array_equal(found[~steep], normals[~steep])
     np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 1.0)
@@ -47,7 +47,9 @@ def test_normals_face_the_camera_by_the_noise_and_turn_no_other_way(parallel, no
 
 def test_where_most_normals_are_steep_none_is_turned():
     normals = unit(np.random.default_rng(0).normal(size=(500, 3)) * [1.0, 1.0, 0.05])
-    np.testing.assert_array_equal(less_steep(normals.copy(), None, NOISE), normals)
+    found, count = less_steep(normals.copy(), None, NOISE)
+    assert count == 0
+    np.testing.assert_array_equal(found, normals)
 
 
 @pytest.mark.parametrize("seed", range(3))

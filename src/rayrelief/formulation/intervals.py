@@ -123,10 +123,13 @@ def interval_equations(
     loops = Loops.of(graph, offset, gamma, leverage)
     noise = loops.noise() if noise is None else noise
     if noise > ALLOWED:
-        at_nodes = less_steep(at_nodes, None if parallel else places, _beyond_allowed(noise))
-        turned = _offsets(graph, at_nodes, view)
-        np.copyto(offset, turned, where=np.isfinite(turned))  # none where just one end is turned
-        del turned
+        rays = None if parallel else places
+        at_nodes, turned = less_steep(at_nodes, rays, _beyond_allowed(noise))
+        if turned:
+            found = _offsets(graph, at_nodes, view)
+            np.copyto(offset, found, where=np.isfinite(found))  # where just one end is, none may be
+            del found
+        del rays
     if noise > NOISELESS:
         # The equations keep the normals as they are; a weight that follows the noise of its own
         # normal would prefer flat ones.

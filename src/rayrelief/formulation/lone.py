@@ -18,8 +18,8 @@ from rayrelief.graph import PixelGraph
 APART = math.cos(math.radians(25.0))  # a lone normal differs by more from each one around it,
 TOGETHER = math.cos(math.radians(20.0))  # and from one of these so many, of eight, by less:
 AGREEING = 7  # with fewer, what is small and real would be lost
-FEWEST = 1e-3  # share of lone normals: if there are fewer, they may as well be real
 SURE = 6.0  # deviations of these from their mean, by which a lone one differs from it at least
+FEWEST = 1e-3  # share of lone normals: if there are fewer, they may as well be real
 
 
 def without_lone(graph: PixelGraph, normals: FloatArray) -> tuple[FloatArray, int]:

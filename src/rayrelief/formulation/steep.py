@@ -17,19 +17,22 @@ LARGEST = 0.5  # cosine: what is flatter than 60 degrees is believed, however la
 RIM = 0.25  # share of the normals that may be steep: where more are, it is no rim that is wrong
 
 
-def less_steep(normals: FloatArray, rays: FloatArray | None, noise: float) -> FloatArray:
+def less_steep(
+    normals: FloatArray, rays: FloatArray | None, noise: float
+) -> tuple[FloatArray, int]:
     """Unit normals (N, 3) that face the camera by the noise (radians) at least, where they face it.
 
-    Of unit rays (N, 3), or of parallel ones along the axis. Normals may be replaced in place.
+    Second, how many were turned. Of unit rays (N, 3), or of parallel ones along the axis. Normals
+    that may be written are replaced in place.
     """
     least = min(noise, LARGEST)
     facing = -(normals[:, 2] if rays is None else dot(normals, rays))
     steep = np.flatnonzero((facing > 0.0) & (facing < least))
     if not 0 < steep.size <= RIM * len(normals):
-        return normals
+        return normals, 0
     towards = np.array([[0.0, 0.0, -1.0]]) if rays is None else -rays[steep]
     across = normals[steep] - facing[steep, None] * towards
     across *= math.sqrt(1.0 - least**2) / np.sqrt(dot(across, across))[:, None]
     normals = normals if normals.flags.writeable else normals.copy()
     normals[steep] = across + least * towards
-    return normals
+    return normals, steep.size

@@ -1,5 +1,6 @@
 // Normals and rays to equations with intervals, of even directions alone: the twin of
-// formulation/intervals.py, lone.py, steep.py and loops.py, which have the reasons. Lengths are in pixels.
+// formulation/intervals.py, lone.py, steep.py and loops.py, which have the reasons. Lengths are in
+// pixels.
 
 // The mean of the normals around a pixel that agree, and whether it is surely another than its own.
 DEVICE bool mean_around(const Grid& g, i64 i, Vector own, Vector& mean) {
@@ -136,8 +137,8 @@ struct WithIntervals {
   }
 };
 KERNEL(formulate_intervals, 256) { formulate_pixels<WithIntervals>(g); }
-// Offsets of normals that are no steeper than the noise can tell, once it is known. Where just one
-// end of an edge was turned, there may be none: then it stays as it was.
+
+// How many normals are steeper than the noise can tell.
 KERNEL(count_steep, 256) {
   double counts[2] = {0, 0}, least = fmin(beyond_allowed(g.s->noise), LARGEST_TILT);
   EVERYWHERE(i, pixels(g)) if (g.component[i] >= 0) {
@@ -153,6 +154,8 @@ KERNEL(steep_totals, 256) {  // of a blocks; none are turned if it is more than 
   bool is_rim = total[0] <= RIM * total[1];
   if (THREAD == 0) g.s->least = is_rim ? fmin(beyond_allowed(g.s->noise), LARGEST_TILT) : 0.;
 }
+// Offsets of normals that are no steeper than the noise can tell, once it is known. Where just one
+// end of an edge was turned, there may be none: then it stays as it was.
 KERNEL(turn_steep, 256) {
   double least = g.s->least;
   if (least > 0.) EVERYWHERE(i, pixels(g)) {

@@ -30,7 +30,8 @@ struct OpenLoops {
   }
 };
 
-// Loops of SPAN x SPAN pixels, to the right of and below each pixel; the noise is that of single ones.
+// Loops of SPAN x SPAN pixels, to the right of and below each pixel; the noise is that of single
+// ones.
 struct WideLoops {
   static DEVICE_MEMBER double value(const Grid& g, i64 first) {  // below 0 where there is none
     float curl = 0.f, leverage = 0.f;
