@@ -26,6 +26,7 @@ from rayrelief.mesh.distance import farthest
 from rayrelief.meshing import CUT, torn_edges
 from rayrelief.methods import Method
 from rayrelief.surface import grid_mesh
+from rayrelief.synthetic import with_outliers
 from rayrelief.synthetic.surroundings import wavy_room
 
 METHODS: dict[str, Method] = {
@@ -37,6 +38,8 @@ ORTHOGRAPHIC = ("owl", "human", "plant")
 FARTHEST = 3.0  # sizes of what 99 % of the vertices span
 TRUE_JUMP = 3.0  # pixels
 CAP_RADIUS = 200.5  # pixels; half a pixel of the rim is lost to the mask
+WRONG_IN = "crowd 0", "still_life", "sphere"
+WRONG = 0.0, 0.02, 0.05, 0.12  # of the normals
 ERRORS = (0.02, 0.1, 0.5)  # mm
 
 
@@ -175,6 +178,27 @@ def jumps() -> Table:
     )
 
 
+def wrong_normals() -> Table:
+    """What wrong normals tear out of a mesh."""
+    rows: list[Row] = []
+    for title in WRONG_IN:
+        render = renderers(*SIZE)[title]
+        right, down = (np.abs(image) > TRUE_JUMP for image in jump_images(render, SIZE)[:2])
+        scene = render(*SIZE)
+        for share in WRONG:
+            progress(f"wrong normals: {title}, {share:.0%}")
+            normals = with_outliers(scene.normals, share, np.random.default_rng(0))
+            mesh = run(replace(scene, normals=normals), METHODS["Ordered"]).mesh()
+            assert mesh.left_out is not None
+            counts = len(mesh.faces), mesh.left_out.faces, over_jumps(mesh, right, down)
+            rows.append((title, share, *counts))
+    return Table(
+        "Meshes of maps with wrong normals, Ordered",
+        columns("scene | wrong:.0% | faces:,.0f | shreds:,.0f | across true jumps:,.0f"),
+        tuple(rows),
+    )
+
+
 def bodies() -> Table:
     """Volume of a spherical cap against its closed form, and simplified bodies."""
     pixel, radius, side = 0.01, 3.0, 2 * math.ceil(CAP_RADIUS) + 3
@@ -219,7 +243,8 @@ def volume(mesh: Mesh) -> float:
 
 
 def tables() -> Iterator[Table]:
-    """Maps, jumps and bodies."""
+    """Maps, jumps, wrong normals and bodies."""
     yield maps()
     yield jumps()
+    yield wrong_normals()
     yield bodies()

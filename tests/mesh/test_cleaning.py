@@ -53,6 +53,35 @@ def test_noise_of_the_normals_makes_no_shreds(seed):
 
 
 @pytest.mark.parametrize(
+    ("wrong", "faces"), [(5, 0), (1, 6)], ids=["many are wrong", "one that may be at a jump"]
+)
+def test_where_normals_are_wrong_those_around_them_judge(wrong, faces):
+    across = np.where(np.arange(40) < 35, 0.0, 5.0)
+    vertices, every = sheet(40, 40, across)
+    normals = facing(1600)
+    normals[820 : 820 + 3 * wrong : 3] = (0.8, 0.0, -0.6)
+    everywhere = np.ones(1600, bool)
+    found = shreds(vertices, every, normals, everywhere, everywhere, parallel=True)
+    assert np.count_nonzero(found) == faces + 2 * 39
+    assert found[np.ptp(vertices[every, 2], axis=1) > 0].all(), "a jump is one nevertheless"
+
+
+def test_a_normal_that_one_face_fits_is_not_wrong():
+    depth = np.zeros((40, 40))
+    depth[20, 5:35:6] = 5.0
+    vertices, every = sheet(40, 40, depth)
+    normals = facing(1600)
+    beside = 40 * 20 + np.arange(5, 35, 6) + 1
+    steep = next(face for face in every if {805, 806} <= set(face.tolist()))
+    a, b, c = vertices[steep]
+    across = np.cross(b - a, c - a)
+    normals[beside] = across / np.linalg.norm(across)
+    everywhere = np.ones(1600, bool)
+    found = shreds(vertices, every, normals, everywhere, everywhere, parallel=True)
+    assert found[np.isin(every, beside).any(axis=1)].all()
+
+
+@pytest.mark.parametrize(
     ("bend", "near", "count"),
     [(-1, True, 2 * 5), (1, True, 0), (-1, False, 0)],
     ids=["a valley near a jump", "a ridge near a jump", "a valley elsewhere"],

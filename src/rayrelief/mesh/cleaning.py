@@ -24,6 +24,9 @@ BENT, DEEP, REACH = 7.0, 0.35, 6
 # of so many pixels to either side says nothing, and what is so far outside of it is no surface.
 WIDE, LOOSE = 3.0, 0.25
 STEEPEST = 1e-3  # cosine: beyond it a plane is seen edge-on
+# A normal against which so many faces speak, each of which has the others of its pixels for it, and
+# none for it, is wrong. If there are fewer than one in a thousand, they may as well be at jumps.
+FACES, FEWEST = 4, 1e-3
 
 
 def shreds(
@@ -35,7 +38,7 @@ def shreds(
     *,
     parallel: bool,
 ) -> BoolArray:
-    """Which faces (F,) contradict their normals (V, 3) where there is a jump.
+    """Which faces (F,) contradict their normals (V, 3), wrong ones apart, where there is a jump.
 
     A method may put the place of a jump a pixel off, or close it on a part of its way: then faces
     lead over it that are no surface, though no edge of theirs may jump itself.
@@ -51,9 +54,14 @@ def shreds(
     """
     differs = np.empty(len(faces), dtype=np.float32)
     hiding = np.empty(len(faces), dtype=np.bool_)
-    _judge(vertices, faces, normals, parallel, differs, hiding)
+    is_wrong = np.zeros(len(vertices), dtype=np.bool_)
+    _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding)
     noise = NOISE * float(np.nanmedian(differs)) if len(faces) else 0.0
-    against = (differs > max(SHRED, noise)) & torn[faces].any(axis=1)
+    most = max(SHRED, noise)
+    _find_wrong(vertices, faces, normals, most, is_wrong)
+    if np.count_nonzero(is_wrong) > FEWEST * len(vertices):
+        _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding)
+    against = (differs > most) & torn[faces].any(axis=1)
     hiding &= differs > max(BENT, 2 * noise)
     hiding[hiding] = near[faces[hiding]].any(axis=1)
     shred: BoolArray = against | hiding
@@ -95,7 +103,13 @@ def used_vertices(faces: Faces, vertex_count: int) -> tuple[npt.NDArray[np.int64
 
 @njit(cache=True, error_model="numpy")
 def _judge(
-    vertices: Any, faces: Any, normals: Any, parallel: bool, degrees: Any, hiding: Any
+    vertices: Any,
+    faces: Any,
+    normals: Any,
+    is_wrong: Any,
+    parallel: bool,
+    degrees: Any,
+    hiding: Any,
 ) -> None:
     """Largest angle between each face and the normals of its vertices; whether a jump can hide."""
     for f in range(len(faces)):
@@ -107,15 +121,41 @@ def _judge(
             continue
         least = 1.0
         for vertex in (a, b, c):
+            if is_wrong[vertex]:
+                continue
             n = normals[vertex]
             least = min(least, (n[0] * x + n[1] * y + n[2] * z) / length)
         degrees[f] = math.degrees(math.acos(min(1.0, max(-1.0, least))))
         for i, j in ((a, b), (b, c), (c, a)):
+            if is_wrong[i] or is_wrong[j]:
+                continue
             behind_i, behind_j = _behind(vertices, normals, i, j, parallel)
             half_width = 0.5 * (behind_i + behind_j)
             loose = behind_i * behind_j < 0.0 and min(abs(behind_i), abs(behind_j)) > LOOSE
             if half_width > DEEP or half_width < -WIDE or loose:
                 hiding[f] = True
+
+
+@njit(cache=True)
+def _find_wrong(vertices: Any, faces: Any, normals: Any, most: float, is_wrong: Any) -> None:
+    least = math.cos(math.radians(most))
+    speak_against = np.zeros(len(vertices), dtype=np.int32)
+    has_one_for = np.zeros(len(vertices), dtype=np.bool_)
+    for f in range(len(faces)):
+        a, b, c = faces[f]
+        x, y, z = face_normal(vertices, a, b, c)
+        length = math.sqrt(x * x + y * y + z * z)
+        contradicted, one = 0, 0
+        for vertex in (a, b, c):
+            n = normals[vertex]
+            if n[0] * x + n[1] * y + n[2] * z < least * length:
+                contradicted, one = contradicted + 1, vertex
+            else:
+                has_one_for[vertex] = True
+        if contradicted == 1:
+            speak_against[one] += 1
+    for vertex in range(len(vertices)):
+        is_wrong[vertex] = speak_against[vertex] >= FACES and not has_one_for[vertex]
 
 
 @njit(inline="always", error_model="numpy")
