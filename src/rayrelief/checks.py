@@ -70,10 +70,10 @@ def instance_of(kind: type, expected: str, remedy: str, called: str = "") -> Rul
     return Rule(usable, expected, remedy, called)
 
 
-def is_count(number: object) -> bool:
-    """Whether this is an integer, of Python or of numpy, that can be counted to."""
+def is_count(number: object, least: int = 1) -> bool:
+    """Whether this is an integer, of Python or of numpy, that can be counted to from the least."""
     whole = isinstance(number, Integral) and not isinstance(number, bool)
-    return whole and 1 <= int(number) <= MOST  # type: ignore[call-overload]
+    return whole and least <= int(number) <= MOST  # type: ignore[call-overload]
 
 
 def is_number(number: object) -> bool:
@@ -95,9 +95,14 @@ def is_length(number: Any) -> bool:
     return is_number(number) and bool(SHORTEST <= number <= LONGEST)
 
 
+def is_positive(number: Any) -> bool:
+    """Whether this is a finite number > 0."""
+    return is_number(number) and bool(0 < number <= LARGEST)
+
+
 def is_positive_or_none(number: Any) -> bool:
     """Whether this is a finite number > 0, or None."""
-    return number is None or (is_number(number) and bool(0 < number <= LARGEST))
+    return number is None or is_positive(number)
 
 
 LENGTHS = Rule(

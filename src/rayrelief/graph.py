@@ -242,7 +242,7 @@ def label_components(neighbours: Any, labels: Any) -> int:
         labels[a] = a
     for a in range(nodes):
         for d in range(0, directions, 2):
-            _join(labels, a, neighbours[d, a])
+            join_nodes(labels, a, neighbours[d, a])
     count: int = _number(labels)
     return count
 
@@ -256,15 +256,15 @@ def _label_parts(neighbours: Any, joined: Any, labels: Any) -> None:
     for a in range(nodes):
         for d in range(len(joined)):
             if joined[d, a]:
-                _join(labels, a, neighbours[2 * d, a])
+                join_nodes(labels, a, neighbours[2 * d, a])
     _number(labels)
 
 
 @njit(inline="always")
-def _join(labels: Any, a: Any, b: Any) -> None:
+def join_nodes(labels: Any, a: Any, b: Any) -> None:
     """Put two nodes into one component: a label is a node before this one in it, or the node."""
     if b != a:
-        root, other = _first_node(labels, a), _first_node(labels, b)
+        root, other = first_node(labels, a), first_node(labels, b)
         labels[max(root, other)] = min(root, other)
 
 
@@ -282,7 +282,7 @@ def _number(labels: Any) -> Any:
 
 
 @njit(inline="always")
-def _first_node(before: Any, node: Any) -> Any:
+def first_node(before: Any, node: Any) -> Any:
     """Follow a node to the first of its component as known so far, and halve the way there."""
     while before[node] != node:
         before[node] = before[before[node]]

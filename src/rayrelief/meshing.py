@@ -132,7 +132,7 @@ def clean_mesh(
             faces,
             normals[inside].astype(np.float64, copy=False),
             cuts.torn[inside],
-            around(cuts.torn)[inside],
+            around(cuts.torn, wraps=wraps)[inside],
             parallel=parallel,
         )
     faces = faces[~shred]

@@ -14,11 +14,17 @@ CANCELLED = 1e-6  # a sum of unit normals this short has no direction
 
 
 def average_neighbours(
-    unit: FloatArray, rays: FloatArray, good: BoolArray, repair: BoolArray, radius: int
+    unit: FloatArray,
+    rays: FloatArray,
+    good: BoolArray,
+    repair: BoolArray,
+    radius: int,
+    joined: tuple[bool, bool] = (False, False),
 ) -> int:
     """Replace normals by the mean of good ones around, in place; NaN, counted, where that fails.
 
     The window, of this radius at first, grows until the mean exists and faces the camera itself.
+    It goes on across the border where the ends of the rows, or of the columns, are ``joined``.
     """
     from scipy.ndimage import distance_transform_cdt
 
@@ -27,12 +33,20 @@ def average_neighbours(
     if not good.any():
         return len(v)
     height, width = good.shape
-    table = _SummedNormals(unit, good)
-    nearest = distance_transform_cdt(~good, metric="chessboard")[v, u]
+    beyond = [n // 2 if wraps else 0 for n, wraps in zip(good.shape, joined, strict=True)]
+    if any(beyond):
+        pads = [(pad, pad) for pad in beyond]
+        around = np.pad(good, pads, mode="wrap")
+        table = _SummedNormals(np.pad(unit, (*pads, (0, 0)), mode="wrap"), around)
+    else:
+        around, table = good, _SummedNormals(unit, good)
+    below, right = beyond
+    distance = distance_transform_cdt(~around, metric="chessboard")
+    nearest = distance[v + below, u + right]
     radii = np.maximum(nearest, radius).astype(np.int64)  # smaller windows hold no good normal
     whole = np.maximum(np.maximum(v, height - 1 - v), np.maximum(u, width - 1 - u))
     while len(v):
-        mean = table.sums(v, u, radii)
+        mean = table.sums(v + below, u + right, radii)
         length = np.linalg.norm(mean, axis=-1)
         exists = length > CANCELLED  # opposite normals may cancel
         mean[exists] /= length[exists, None]

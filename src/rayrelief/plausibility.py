@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rayrelief.cameras.orthographic import Orthographic
+from rayrelief.cameras.view import points_at
 from rayrelief.conventions import FloatArray
 from rayrelief.doctor.advice import misread
 from rayrelief.problem import Problem
@@ -85,15 +86,7 @@ def other_axes(problem: Problem, x: FloatArray) -> tuple[str, ...]:
 
 def _points(problem: Problem, x: FloatArray, nodes: FloatArray) -> FloatArray:
     """Points (n, 3) at some nodes, each component in a unit of its own."""
-    camera = problem.view.camera
-    pixels = np.stack(np.divmod(problem.graph.pixels[nodes], problem.graph.shape[1])[::-1], axis=1)
-    if isinstance(camera, Orthographic):
-        return np.column_stack((pixels * camera.pixel_size, x[nodes]))
-    rays = camera.directions(pixels.astype(np.float64))
-    rays /= (
-        np.linalg.norm(rays, axis=1, keepdims=True)
-        if problem.depth_kind == "distance"
-        else rays[:, 2:]
-    )
-    points: FloatArray = np.exp(x[nodes])[:, None] * rays
-    return points
+    v, u = np.divmod(problem.graph.pixels[nodes], problem.graph.shape[1])
+    depth = np.exp(x[nodes]) if problem.equations.unknown == "log-depth" else x[nodes]
+    pixels = np.stack((u, v), axis=1).astype(np.float64)
+    return points_at(problem.view.camera, problem.depth_kind, pixels, depth)

@@ -100,10 +100,12 @@ def prepare_normals(
     rays: FloatArray,
     options: Preprocessing,
     camera: Camera | None = None,
+    joined: tuple[bool, bool] = (False, False),
 ) -> tuple[FloatArray, BoolArray, PreprocessReport]:
     """Unit normals (H, W, 3), NaN outside, the mask that is left, and a report; camera frame.
 
-    The inputs are not modified. Whose rays they are matters only for advice on wrong axes.
+    The inputs are not modified. Whose rays they are matters only for advice on wrong axes. Rows or
+    columns whose ends are ``joined`` go on across the border.
     """
     unit: FloatArray = np.full((*mask.shape, 3), np.nan)
     inside, away = np.zeros(mask.shape, np.bool_), np.zeros(mask.shape, np.bool_)
@@ -138,12 +140,13 @@ def prepare_normals(
     repair = away if averages else np.zeros_like(away)
     if options.outlier_ratio is not None:
         incidence = np.einsum("...i,...i->...", unit, rays)
-        odd = inside & ~away & _is_outlier(incidence, inside, options)
+        odd = inside & ~away & _is_outlier(incidence, inside, options, joined)
         outliers = int(odd.sum())
         repair = repair | odd
     if repair.any():
         good = inside & ~away & ~repair
-        failed = average_neighbours(unit, rays, good, repair, options.average_window // 2)
+        radius = options.average_window // 2
+        failed = average_neighbours(unit, rays, good, repair, radius, joined)
         averaged = int(repair.sum()) - failed
         dropped += failed
         inside &= ~np.isnan(unit[..., 0])
@@ -165,6 +168,14 @@ def prepare_normals(
             remedy="Check the convention of the normal map",
         )
     return unit, inside, report
+
+
+def facing_away_limits(options: Preprocessing) -> tuple[float, float]:
+    """Shares of normals that face away from which on there is a warning, and an error.
+
+    None where the options say what to do with such normals.
+    """
+    return (WARN_FRACTION, ERROR_FRACTION) if options.facing_away is None else (np.inf, np.inf)
 
 
 def _is_window(width: Any) -> bool:
@@ -206,10 +217,11 @@ def _judge_facing_away(
     camera: Camera | None,
 ) -> None:
     fraction = away.sum() / inside.sum()
-    if fraction <= WARN_FRACTION:
+    worth_telling, too_many = facing_away_limits(options)
+    if fraction <= worth_telling:
         return
     found = f"{100 * fraction:.0f} % of the normals face away from the camera"
-    if fraction > ERROR_FRACTION and options.facing_away is None:
+    if fraction > too_many:
         fitting = _conventions_that_fit(unit, rays, inside, camera)
         likely = (
             f"As they are, they fit the axes of {' or '.join(map(repr, fitting))}: convert them "
@@ -224,13 +236,12 @@ def _judge_facing_away(
             remedy=f"{likely}. To continue anyway, set facing_away (--facing-away) to 'keep', "
             "'average' or 'drop'",
         )
-    if options.facing_away is None:
-        warnings.warn(
-            f"{found} and were averaged; expected less than 1 %. Check the convention, or set "
-            "facing_away (--facing-away) to 'average', 'keep' or 'drop' if this is expected.",
-            IntegrationWarning,
-            stacklevel=5,
-        )
+    warnings.warn(
+        f"{found} and were averaged; expected less than 1 %. Check the convention, or set "
+        "facing_away (--facing-away) to 'average', 'keep' or 'drop' if this is expected.",
+        IntegrationWarning,
+        stacklevel=5,
+    )
 
 
 def _conventions_that_fit(
@@ -249,13 +260,16 @@ def _conventions_that_fit(
     return sorted(credible or facing, key=facing.__getitem__)
 
 
-def _is_outlier(incidence: FloatArray, inside: BoolArray, options: Preprocessing) -> BoolArray:
+def _is_outlier(
+    incidence: FloatArray, inside: BoolArray, options: Preprocessing, joined: tuple[bool, bool]
+) -> BoolArray:
     """Whether |n . ray| differs from its local mean by more than outlier_ratio of that mean."""
     from scipy.ndimage import uniform_filter
 
     size, window = np.abs(incidence), options.outlier_window
-    total = uniform_filter(np.where(inside, size, 0.0), window, mode="constant")
-    share = uniform_filter(inside.astype(np.float64), window, mode="constant")
+    beyond = ["wrap" if wraps else "constant" for wraps in joined]
+    total = uniform_filter(np.where(inside, size, 0.0), window, mode=beyond)
+    share = uniform_filter(inside.astype(np.float64), window, mode=beyond)
     count = np.rint(share * window**2)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total * window**2 / count

@@ -155,7 +155,9 @@ def assemble(
         check_against_image(camera, *inside.shape)
     view = View.of(camera, inside.shape[0], inside.shape[1], periodic)
     options = getattr(method, "preprocessing", None) or Preprocessing()
-    unit, inside, report = prepare_normals(array, inside, view.rays, options, camera)
+    unit, inside, report = prepare_normals(
+        array, inside, view.rays, options, camera, joined=view.joined
+    )
     connectivity: Connectivity = getattr(method, "connectivity", 4)
     graph = pixel_graph(inside, connectivity, wraps=view.wraps, turn=view.turn)
     equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.checks import LENGTHS, SWITCH, Rule, is_count
+from rayrelief.checks import LENGTHS, SWITCH, Rule, is_count, is_not_negative
 from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
@@ -35,7 +35,11 @@ from rayrelief.shading import paint_normals
 from rayrelief.surface import grid_mesh, mean_angle
 
 _Found = TypeVar("_Found")
-_CUT = Rule(lambda cut: cut >= 0, "a number >= 0, in pixel footprints", f"Leave it out for {CUT:g}")
+_CUT = Rule(
+    lambda cut: is_not_negative(cut) or cut == np.inf,
+    "a number >= 0, in pixel footprints",
+    f"Leave it out for {CUT:g}",
+)
 _MIN_PART = Rule(is_count, "a number of pixels from 1 on", f"Leave it out for {MIN_PART}")
 
 

@@ -70,6 +70,11 @@ class View:
         return self.camera.wraps(self.width)
 
     @property
+    def joined(self) -> tuple[bool, bool]:
+        """Whether the last row is a neighbour of the first one, and the last column."""
+        return self.periodic[0], self.periodic[1] or self.wraps
+
+    @property
     def kind(self) -> DepthKind:
         """What the depth along these rays measures."""
         return depth_kind(self.rays)
@@ -99,3 +104,14 @@ class View:
         first, last = np.take(self.rays, [0], axis), np.take(self.rays, [-1], axis)
         step: FloatArray = np.linalg.norm(first - last, axis=-1)
         return step if axis == 1 and self.wraps else np.full_like(step, np.nan)
+
+
+def points_at(camera: Camera, kind: DepthKind, pixels: FloatArray, depth: FloatArray) -> FloatArray:
+    """Points (..., 3) at a depth (...) of this kind, seen at pixels (..., 2)."""
+    if isinstance(camera, Orthographic):
+        offset = (pixels - (camera.cx, camera.cy)) * camera.pixel_size
+        return np.concatenate((offset, depth[..., None]), axis=-1)
+    rays = camera.directions(pixels)
+    along = rays[..., 2:] if kind == "z" else np.linalg.norm(rays, axis=-1, keepdims=True)
+    points: FloatArray = depth[..., None] * rays / along
+    return points

@@ -64,9 +64,10 @@ class EdgeEquations:
         """Offset (n,) of the edges of one direction into some nodes; 0 where there is none."""
         return self.offset[d, nodes]
 
-    def gamma_of(self, d: int, nodes: slice = slice(None)) -> SingleArray:
-        """Gamma (n,) of the edges of one direction into some nodes; 0 where there is none."""
-        return self.gamma[d, nodes]
+    def gamma_of(self, d: int) -> SingleArray:
+        """Gamma (N,) of the edges of one direction into all nodes; 0 where there is none."""
+        gamma: SingleArray = self.gamma[d]
+        return gamma
 
     def precision(self, d: int) -> FloatArray:
         """(N,): what the squared residual of an edge of weight 1 counts, in one direction."""

@@ -82,10 +82,10 @@ class IntervalEquations(EdgeEquations):
         offset = self._of_edge(self.offset, d, nodes).astype(np.float64)
         return np.where(self._exists(d, nodes), -offset, 0.0) if d % 2 else offset
 
-    def gamma_of(self, d: int, nodes: slice = slice(None)) -> SingleArray:
-        """Gamma (n,) of the edges of one direction into some nodes; 0 where there is none."""
-        gamma = self._of_edge(self.gamma, d, nodes)
-        return np.where(self._exists(d, nodes), gamma, np.float32(0.0)) if d % 2 else gamma
+    def gamma_of(self, d: int) -> SingleArray:
+        """Gamma (N,) of the edges of one direction into all nodes; 0 where there is none."""
+        gamma = self._of_edge(self.gamma, d)
+        return np.where(self._exists(d), gamma, np.float32(0.0)) if d % 2 else gamma
 
     def precision(self, d: int) -> FloatArray:
         """(N,): what the squared residual of an edge of weight 1 counts, in one direction."""
@@ -100,7 +100,7 @@ class IntervalEquations(EdgeEquations):
         row = values[d // 2]
         return np.take(row, self.graph.neighbours[d, nodes]) if d % 2 else row[nodes]
 
-    def _exists(self, d: int, nodes: slice) -> BoolArray:
+    def _exists(self, d: int, nodes: slice = slice(None)) -> BoolArray:
         here = np.arange(*nodes.indices(self.graph.size), dtype=np.uint32)
         exists: BoolArray = self.graph.neighbours[d, nodes] != here
         return exists

@@ -16,12 +16,14 @@ WORTH_TELLING = 1e-3  # degrees
 def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ...]]:
     """Equations of a texture that repeats without the tilt along its turns, and a note about it.
 
+    What does not reach across a seam, such as an island in a mask, may be tilted.
+
     A texture that repeats ends at the height at which it begins. Its normals seldom do: a step of
     8 bits that is cut off instead of rounded tilts them all, and the error of all rows would end up
     in the seam.
     """
     graph = equations.graph
-    turning = [turn > 0 for turn in graph.turn]
+    turning = np.any([graph.turns(d).any(axis=0) for d in equations.directions], axis=0)
     steps = np.array([graph.steps[d] for d in equations.directions], dtype=np.float64) * turning
     exists = graph.exists[equations.directions]
     counts = exists.sum(axis=1)

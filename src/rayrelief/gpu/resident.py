@@ -28,12 +28,7 @@ from rayrelief.graph import STEPS
 from rayrelief.methods.base import Solution
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
-from rayrelief.preprocess import (
-    ERROR_FRACTION,
-    WARN_FRACTION,
-    Preprocessing,
-    PreprocessReport,
-)
+from rayrelief.preprocess import Preprocessing, PreprocessReport, facing_away_limits
 
 Pixels = npt.NDArray[np.int64]
 Recipe = RayPlane | BiNI | Smooth | Ordered
@@ -130,7 +125,7 @@ class Resident:
         engine.queue.mark()
         found = engine.scalars()
         around = 0 if mask is not None else normals.size // 3 - work.pixels
-        report = _judged(found, around)
+        report = _judged(found, around, self.method.preprocessing)
         parts = Parts(xp, work.arrays["component"], int(found["nodes"]), int(found["components"]))
         if parts.count > 1:
             put_components(work, parts.segments())
@@ -228,7 +223,7 @@ def _check_method(method: Recipe) -> None:
     )
 
 
-def _judged(found: Struct, around: int) -> PreprocessReport:
+def _judged(found: Struct, around: int, options: Preprocessing) -> PreprocessReport:
     """What was found in the normals, with so many pixels around them that have none.
 
     An InputError, or a warning, if too many face away.
@@ -243,13 +238,15 @@ def _judged(found: Struct, around: int) -> PreprocessReport:
             remedy="Check that the mask matches the map, and that the map holds normals",
         )
     words = f"{100 * away / nodes:.0f} % of the normals face away from the camera"
-    if away > ERROR_FRACTION * nodes:
+    worth_telling, too_many = facing_away_limits(options)
+    if away > too_many * nodes:
         raise InputError(
             words,
             expected="less than 1 %",
-            remedy="Check the convention: rayrelief.to_opencv converts others",
+            remedy="Check the convention: rayrelief.to_opencv converts others. To continue anyway, "
+            "set the method's preprocessing to Preprocessing('keep')",
         )
-    if away > WARN_FRACTION * nodes:
+    if away > worth_telling * nodes:
         text = f"{words}; expected less than 1 %. Check the convention."
         warnings.warn(text, IntegrationWarning, stacklevel=5)
     return PreprocessReport(

@@ -13,7 +13,7 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.methods.base import Method
-from rayrelief.preprocess import EDGE_ON, ERROR_FRACTION, Preprocessing, prepare_normals
+from rayrelief.preprocess import EDGE_ON, Preprocessing, facing_away_limits, prepare_normals
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,7 @@ class Judge:
     """
 
     def __init__(self, method: Method, layout: Layout) -> None:
-        options = getattr(method, "preprocessing", Preprocessing())
-        self._most = ERROR_FRACTION if options.facing_away is None else np.inf
+        self._most = facing_away_limits(getattr(method, "preprocessing", Preprocessing()))[1]
         self._layout = layout
         self._left = math.prod(layout.shape)
         self._pixels = self._normals = self._away = 0

@@ -145,7 +145,7 @@ def _run(
     labels, bending = parts(problem.graph, equations[: len(equations) // 2])
     x = problem.graph.scatter(solution.x)
     if problem.depth_kind != job.kind:
-        _measured_along(_longer_rays(camera, x.shape), x, equations, job.connectivity)
+        _measured_along(_log_lengths(job, camera, x.shape), x, equations, job.connectivity)
     core = within(block.core, block.whole)
     inside, alone = _reach(problem.graph, core)
     _keep(job, block, x, labels, equations, inside)
@@ -162,7 +162,7 @@ def _begun(job: Job, problem: Problem, block: Block) -> Problem:
     """Problem of a block that begins at the joined surface, held where the block ends."""
     x = filled(job.store.window(job.layout, JOINED, block.whole))
     if problem.depth_kind != job.kind:
-        x -= _longer_rays(job.camera_of(block.whole), x.shape)
+        x -= _log_lengths(job, job.camera_of(block.whole), x.shape)
     ends = np.ones(x.shape, np.bool_)
     ends[within(job.layout.before_the_end(block), block.whole)] = False
     start = problem.graph.gather(x)
@@ -212,17 +212,22 @@ def _reach(graph: PixelGraph, core: Window) -> tuple[npt.NDArray[np.int8], int]:
     return graph.scatter(kinds, fill=0), int(np.count_nonzero(~leaves))
 
 
-def _longer_rays(camera: Camera, shape: tuple[int, ...]) -> FloatArray:
-    """Log of distance over z (h, w): of a part of a map that also looks to the side."""
-    longer: FloatArray = np.log(np.linalg.norm(camera.rays(*shape), axis=-1))
-    return longer
+def _log_lengths(job: Job, camera: Camera, shape: tuple[int, ...]) -> FloatArray:
+    """Log of the lengths (h, w) of the rays of a block, as depths of the whole map are measured.
+
+    A map that also looks to the side has distances, where a block of it has z.
+    """
+    rays = camera.rays(*shape)
+    lengths = rays[..., 2] if job.kind == "z" else np.linalg.norm(rays, axis=-1)
+    logarithms: FloatArray = np.log(lengths)
+    return logarithms
 
 
 def _measured_along(
-    longer: FloatArray, x: FloatArray, equations: SingleArray, connectivity: Connectivity
+    lengths: FloatArray, x: FloatArray, equations: SingleArray, connectivity: Connectivity
 ) -> None:
-    """Turn log z into log distance, in place."""
-    x += longer
+    """Turn the log depths of a block into those of the whole map, in place."""
+    x += lengths
     images = EdgeImages.stacked(connectivity, equations)
     for p, here, there, conductance, _ in images.pairs():
-        images.target[p][here] += np.where(conductance > 0, longer[here] - longer[there], 0.0)
+        images.target[p][here] += np.where(conductance > 0, lengths[here] - lengths[there], 0.0)

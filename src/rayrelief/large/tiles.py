@@ -13,9 +13,8 @@ import numpy as np
 
 from rayrelief.batch.base import Engine
 from rayrelief.batch.running import run
-from rayrelief.cameras.base import Camera
-from rayrelief.cameras.orthographic import Orthographic
-from rayrelief.conventions import BoolArray, DepthKind, FloatArray
+from rayrelief.cameras.view import points_at
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import RayreliefError
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.meshes import write_mesh
@@ -104,7 +103,7 @@ def _write_tile(job: Job, folder: Path, number: int) -> dict[str, Any]:
     }
     if np.count_nonzero(inside) < 3 or min(depth.shape) < 2:
         return entry
-    points = points_of(job.camera, job.kind, window, depth)
+    points = _points(job, window, depth)
     mesh = grid_mesh(points, inside, *_cuts(job, window))
     if not len(mesh.faces):
         return entry
@@ -113,19 +112,11 @@ def _write_tile(job: Job, folder: Path, number: int) -> dict[str, Any]:
     return entry | {"file": name, **_bounds(mesh)}
 
 
-def points_of(
-    camera: Camera, kind: DepthKind, window: Window, depth: FloatArray, every: int = 1
-) -> FloatArray:
+def _points(job: Job, window: Window, depth: FloatArray, every: int = 1) -> FloatArray:
     """Points (h, w, 3) of the depth of every so many pixels of a window."""
     rows, columns = (np.arange(part.start, part.stop, every) for part in window)
     pixels = np.stack(np.meshgrid(columns, rows), axis=-1).astype(np.float64)
-    rays = camera.directions(pixels)
-    if isinstance(camera, Orthographic):
-        offset = (pixels - (camera.cx, camera.cy)) * camera.pixel_size
-        return np.concatenate((offset, depth[..., None]), axis=-1)
-    along = rays[..., 2:] if kind == "z" else np.linalg.norm(rays, axis=-1, keepdims=True)
-    points: FloatArray = depth[..., None] * rays / along
-    return points
+    return points_at(job.camera, job.kind, pixels, depth)
 
 
 def _cuts(job: Job, window: Window) -> tuple[BoolArray, BoolArray]:
@@ -150,7 +141,7 @@ def _overview(job: Job, every: int) -> Mesh:
         bands.append(band[:, ::every])
     depth = np.concatenate(bands).astype(np.float64)
     whole = slice(0, height), slice(0, width)
-    points = points_of(job.camera, job.kind, whole, depth, every)
+    points = _points(job, whole, depth, every)
     cuts = []
     for axis in (1, 0):
         length = np.linalg.norm(np.diff(points, axis=axis), axis=-1)

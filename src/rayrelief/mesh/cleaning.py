@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.graph import first_node, join_nodes
 from rayrelief.mesh.base import Faces
 from rayrelief.mesh.normals import face_normal
 
@@ -68,8 +69,8 @@ def shreds(
     return shred
 
 
-def around(torn: BoolArray) -> BoolArray:
-    """Pixels (H, W) that are near to some, across and along."""
+def around(torn: BoolArray, *, wraps: bool = False) -> BoolArray:
+    """Pixels (H, W) that are near to some, across and along; rows may wrap around."""
     near = torn.copy()
     for axis in (0, 1):
         image = np.moveaxis(near, axis, 0)  # a view: what is written there is in the result
@@ -77,6 +78,9 @@ def around(torn: BoolArray) -> BoolArray:
         for step in range(1, REACH + 1):
             image[step:] |= source[:-step]
             image[:-step] |= source[step:]
+            if axis == 1 and wraps:
+                image[:step] |= source[-step:]
+                image[-step:] |= source[:step]
     return near
 
 
@@ -187,19 +191,7 @@ def _behind(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> Any:
 def _join(faces: Any, root: Any) -> None:
     """Give the vertices of each connected part the same root, the first of them."""
     for f in range(len(faces)):
-        first = _root_of(root, faces[f, 0])
         for corner in range(1, 3):
-            other = _root_of(root, faces[f, corner])
-            if other < first:
-                first, other = other, first
-            root[other] = first
+            join_nodes(root, faces[f, 0], faces[f, corner])
     for vertex in range(len(root)):
-        root[vertex] = _root_of(root, vertex)
-
-
-@njit(inline="always")
-def _root_of(root: Any, vertex: int) -> Any:
-    while root[vertex] != vertex:
-        root[vertex] = root[root[vertex]]  # halves the way for those who come later
-        vertex = root[vertex]
-    return vertex
+        root[vertex] = first_node(root, vertex)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rayrelief.backends.base import Backend
 from rayrelief.cameras.view import View
-from rayrelief.checks import Rule, check_settings, is_count, is_not_negative
+from rayrelief.checks import Rule, check_settings, is_count, is_positive
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
@@ -22,9 +22,7 @@ from rayrelief.problem import Problem
 
 _DEFAULT = "Leave it out for the method's default"
 _COUNT = Rule(is_count, "an integer >= 1", _DEFAULT)
-_JUMP = Rule(
-    lambda size: is_not_negative(size) and size > 0, "a finite number above 0, in pixels", _DEFAULT
-)
+_JUMP = Rule(is_positive, "a finite number above 0, in pixels", _DEFAULT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +50,7 @@ class AuxiliaryEdges(Reweighted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, smallest_jump=_JUMP, filters=_COUNT)
+        check_settings(self, max_iterations=_COUNT, smallest_jump=_JUMP, filters=_COUNT)
 
     @property
     def law(self) -> SparseJumps:

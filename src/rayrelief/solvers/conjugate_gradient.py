@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from rayrelief.checks import Rule, check_settings, is_positive
 from rayrelief.compiled import njit, prange
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance, settle
 from rayrelief.solvers.base import Iterative, LinearSolution
@@ -40,12 +40,8 @@ class ConjugateGradient(Iterative):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.diagonal_floor > 0:
-            raise InputError(
-                f"ConjugateGradient got diagonal_floor = {self.diagonal_floor}",
-                expected="a positive number",
-                remedy="Leave it out for the published value",
-            )
+        floor = Rule(is_positive, "a finite number above 0", "Leave it out for the published value")
+        check_settings(self, diagonal_floor=floor)
 
     def prepare(self, operator: Operator) -> _PreparedConjugateGradient:
         """Build the preconditioner."""

@@ -21,18 +21,16 @@ from rayrelief.graph import Int32Array
 from rayrelief.methods.ordered.evidence import (
     COSTS,
     Costs,
-    fit_cost,
-    jump_cost,
+    border_cost,
     least_jump_costs,
 )
 from rayrelief.methods.ordered.minimum_cut import source_side
-from rayrelief.methods.ordered.parts import BENT, CANDIDATES, LARGEST, NEAR, SURE
+from rayrelief.methods.ordered.parts import BENT, LARGEST, NEAR, SURE, SWEEPS, evenly
 
 # Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
 # much stands would be asked anew for each of these.
 TOGETHER, EDGES = 64, 20_000
 FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
-SWEEPS = 2
 
 
 def borders_between(
@@ -146,20 +144,15 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
 def _cost(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> float:
     """Cost of the border of a pair whose first part is shifted further than its second."""
     residual, focal, sigma, half_width, lead, least = edges
-    total = 0.0
-    for k in range(pairs[2][pair], pairs[2][pair + 1]):
-        r = residual[k] + apart * focal[k]
-        jump = jump_cost(r, half_width[k], lead[k], least[k], costs)
-        total += min(fit_cost(r, sigma[k]), jump)
-    return total
+    own = slice(pairs[2][pair], pairs[2][pair + 1])
+    border = residual[own], focal[own], sigma[own], half_width[own], lead[own], least[own]
+    cost: float = border_cost(apart, border, costs)
+    return cost
 
 
 @njit(cache=True, error_model="numpy")
 def _closing(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> Any:
-    """The shift of the first part at which its border to the second costs least, and what it saves.
-
-    Of the places at which an edge closes, evenly many smaller and larger are tried.
-    """
+    """The shift of the first part at which its border to the second costs least; what it saves."""
     now = _cost(edges, pairs, pair, apart, costs)
     if now <= SURE:
         return 0.0, 0.0
@@ -169,9 +162,7 @@ def _closing(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> A
     far = np.abs(gap)
     places = np.sort(-(gap / focal)[(far > NEAR) & (far < LARGEST) & (focal > 0.0)])
     best, shift = now, 0.0
-    tried = min(len(places), CANDIDATES)
-    for c in range(tried):
-        place = places[c * (len(places) - 1) // max(tried - 1, 1)]
+    for place in evenly(places):
         there = _cost(edges, pairs, pair, apart + place, costs)
         if there < best:
             best, shift = there, place

@@ -16,8 +16,7 @@ from rayrelief.methods.ordered.evidence import (
     COSTS,
     LEAST,
     Costs,
-    fit_cost,
-    jump_cost,
+    border_cost,
     least_jump_costs,
 )
 
@@ -173,16 +172,14 @@ def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any, costs
                 width[k], ahead[k] = half_width[d, a], sign * lead[d, a]
                 spread[k] = math.hypot(sigma[d, a], BENT)
                 least[k] = least_jump_costs(width[k], ahead[k], costs)
-            # Every edge that may close is a place to try; of many, evenly many smaller and larger.
+            # Every edge that may close is a place to try.
             closing = np.sort((-gap / focal)[(np.abs(gap) < LARGEST) & (focal > 0.0)])
-            border_edges = (gap, focal, width, spread, ahead, least)
-            best, shift = _cost(0.0, border_edges, costs) - SURE, 0.0
-            tried = min(len(closing), CANDIDATES)
-            for c in range(tried):
-                place = closing[c * (len(closing) - 1) // max(tried - 1, 1)]
+            border_edges = (gap, focal, spread, width, ahead, least)
+            best, shift = border_cost(0.0, border_edges, costs) - SURE, 0.0
+            for place in evenly(closing):
                 if abs(place) * np.mean(focal) < NEAR:
                     continue
-                there = _cost(place, border_edges, costs)
+                there = border_cost(place, border_edges, costs)
                 if there < best:
                     best, shift = there, place
             if shift != 0.0:
@@ -191,13 +188,8 @@ def _move(edges: Any, parts: Any, borders: Any, movable: Any, shifts: Any, costs
     return moves
 
 
-@njit(error_model="numpy")
-def _cost(shift: float, border_edges: Any, costs: Costs) -> float:
-    """Cost of a border whose part moves by a shift."""
-    gap, focal, width, spread, ahead, least = border_edges
-    total = 0.0
-    for k in range(len(gap)):
-        residual = gap[k] + shift * focal[k]
-        jump = jump_cost(residual, width[k], ahead[k], least[k], costs)
-        total += min(fit_cost(residual, spread[k]), jump)
-    return total
+@njit(cache=True)
+def evenly(places: Any) -> Any:
+    """Of many sorted places, evenly many smaller and larger."""
+    tried = min(len(places), CANDIDATES)
+    return places[np.arange(tried) * (len(places) - 1) // max(tried - 1, 1)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from rayrelief.backends.base import Backend, Computation
 from rayrelief.cameras.view import View
-from rayrelief.checks import Rule, check_settings, is_not_negative
+from rayrelief.checks import Rule, check_settings, is_count, is_not_negative
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.intervals import IntervalEquations, interval_equations
@@ -69,11 +69,7 @@ class Ordered(Reweighted):
         default = "Leave it out for the method's default"
         check_settings(
             self,
-            rounds=Rule(
-                lambda number: is_not_negative(number) and number == int(number),
-                "an integer >= 0",
-                default,
-            ),
+            rounds=Rule(lambda number: is_count(number, 0), "an integer >= 0", default),
             noise=Rule(
                 lambda degrees: degrees is None or is_not_negative(degrees),
                 "an angle in degrees >= 0, or None",

@@ -64,10 +64,11 @@ def find_segments(
         parts = groups[parts]
         if count == len(sizes):
             break
-    largest = np.maximum.reduceat(sizes[parts], graph.starts[:-1])  # of each component
     component = np.empty_like(touched)
     component[parts] = graph.component_of_node
-    support[sizes == largest[component]] = Support.CONTACT
+    by_size = np.argsort(-sizes, kind="stable")
+    largest = by_size[np.unique(component[by_size], return_index=True)[1]]
+    support[largest] = Support.CONTACT  # the others rest on it
     return parts, tuple(map(Support, support.tolist()))
 
 
