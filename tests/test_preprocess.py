@@ -57,6 +57,23 @@ def average_by_hand(normals, rays, good, pixel, width):
     return None
 
 
+@given(SEED, st.integers(0, SIZE[0]), st.integers(0, SIZE[1]))
+def test_where_borders_are_joined_it_does_not_matter_where_they_are(seed, down, right):
+    normals, mask, rays, _ = random_map(seed, away=0.4)
+    options = Preprocessing("average", outlier_ratio=0.75)
+
+    def prepared(normals, mask, rays):
+        return prepare_normals(normals, mask, rays, options, joined=(True, True))[:2]
+
+    def moved(image):
+        return np.roll(image, (down, right), axis=(0, 1))
+
+    for found, expected in zip(
+        prepared(*map(moved, (normals, mask, rays))), prepared(normals, mask, rays), strict=True
+    ):
+        np.testing.assert_array_equal(found, moved(expected))
+
+
 @given(SEED)
 def test_missing_normals_and_rays_leave_the_mask_and_are_counted(seed):
     normals, mask, rays, rng = random_map(seed)

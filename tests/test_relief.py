@@ -56,6 +56,19 @@ def test_a_tilt_does_not_end_up_in_the_seam(method):
     assert "6.4 degrees" in note  # atan of the length of (0.1, 0.05)
 
 
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_what_does_not_reach_the_seam_may_be_tilted(method):
+    scene = plane(40, 50, camera=Orthographic(0.02))
+    mask = np.zeros((40, 50), dtype=bool)
+    mask[10:30, 10:40] = True
+    alone, repeating = (
+        integrate(scene.normals, scene.camera, mask=mask, periodic=each, method=method)
+        for each in ((False, False), BOTH)
+    )
+    assert_allclose(repeating.depth, alone.depth)
+    assert not any("tilt" in note for note in repeating.status.notes)
+
+
 def test_no_tilt_is_told_where_there_is_none():
     result = integrate(texture(24, 32)[1], Orthographic(), periodic=BOTH, method=Smooth())
     assert not any("tilt" in note for note in result.status.notes)

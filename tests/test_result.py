@@ -103,7 +103,7 @@ def test_cuts_are_where_the_activation_is_above_one_half(step):
     assert active.any()
 
 
-@pytest.mark.parametrize("cut", [-1.0, float("nan")])
+@pytest.mark.parametrize("cut", [-1.0, float("nan"), np.array(2.0)])
 def test_a_rule_of_cuts_that_makes_no_sense_is_refused(step, cut):
     with pytest.raises(InputError, match="cut"):
         step.mesh(cut=cut)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rayrelief.checks import Rule, is_count, is_not_negative
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import PixelGraph
 from rayrelief.jumps import both_ways, jump_sizes
@@ -23,6 +24,12 @@ CUT = 2.0  # pixel footprints, from which on a jump is a cut of the mesh
 SMALLEST_CUT = 0.5  # that can be asked for when only the files of a result are left
 LONGEST = 20.0  # pixel footprints: an edge across a jump is no surface then, whoever found it
 MIN_PART = 25  # pixels, below which a part is a speck
+CUTS = Rule(
+    lambda cut: is_not_negative(cut) or cut == math.inf,
+    "a number >= 0, in pixel footprints",
+    f"Leave it out for {CUT:g}",
+)
+PARTS = Rule(is_count, "a number of pixels from 1 on", f"Leave it out for {MIN_PART}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from rayrelief.cameras.base import Camera
-from rayrelief.checks import LENGTHS, SWITCH, Rule, is_count, is_not_negative
+from rayrelief.checks import LENGTHS, SWITCH
 from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
@@ -19,8 +19,10 @@ from rayrelief.mesh import Mesh
 from rayrelief.mesh.units import Unit
 from rayrelief.meshing import (
     CUT,
+    CUTS,
     LONGEST,
     MIN_PART,
+    PARTS,
     TornEdges,
     active_jumps,
     clean_mesh,
@@ -35,12 +37,6 @@ from rayrelief.shading import paint_normals
 from rayrelief.surface import grid_mesh, mean_angle
 
 _Found = TypeVar("_Found")
-_CUT = Rule(
-    lambda cut: is_not_negative(cut) or cut == np.inf,
-    "a number >= 0, in pixel footprints",
-    f"Leave it out for {CUT:g}",
-)
-_MIN_PART = Rule(is_count, "a number of pixels from 1 on", f"Leave it out for {MIN_PART}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +149,8 @@ class Integration:
             False cuts if either side of an edge detects a discontinuity, which leaves fewer strips
             across jumps and more holes.
         """
-        _CUT.check("cut", cut)
-        _MIN_PART.check("min_part", min_part)
+        CUTS.check("cut", cut)
+        PARTS.check("min_part", min_part)
         SWITCH.check("both", both)
         rule = cut, min_part, both
         if rule not in self._meshes:

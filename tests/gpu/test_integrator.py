@@ -12,6 +12,7 @@ from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.components import free_note
 from rayrelief.errors import CameraError, InputError, IntegrationWarning
 from rayrelief.gpu import BatchIntegrator, Integrator
+from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
 from reference.host_machine import needs_compiler
 from reference.residents import CAMERAS, SHAPE, integrator, machine, workspace
@@ -53,6 +54,17 @@ def test_equations_and_components_are_those_of_the_cpu(camera, method):
             np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-7 * scale)
     assert surface.components == graph.component_count
     assert np.array_equal(np.isfinite(surface.depth), graph.scatter(np.ones(graph.size)) == 1)
+
+
+@pytest.mark.filterwarnings("error::rayrelief.errors.IntegrationWarning")
+@pytest.mark.parametrize("columns", [1, 12], ids=["worth a warning", "an error"])
+def test_normals_that_face_away_may_be_kept(columns):
+    normals = bumpy_normals(CAMERAS["pinhole"])
+    normals[:, :columns] *= -1
+    keeps = RayPlane(preprocessing=Preprocessing("keep"))
+    assert np.isfinite(integrator(CAMERAS["pinhole"], keeps)(normals).depth).any()
+    with pytest.raises((InputError, IntegrationWarning), match="% of the normals face away"):
+        integrator(CAMERAS["pinhole"], RayPlane())(normals)
 
 
 @pytest.mark.parametrize("camera", CAMERAS.values(), ids=CAMERAS)

@@ -76,6 +76,19 @@ def test_a_part_of_a_wide_view_has_other_rays(in_memory, depth_of):
     assert np.nanstd(ratio) < 5e-5
 
 
+def test_a_block_may_look_further_to_the_side_than_was_seen_of_the_map(
+    in_memory, depth_of, monkeypatch
+):
+    monkeypatch.setattr("rayrelief.large.job.kind_of", lambda *_: "z")
+    camera = Equidistant(75.0, 75.0, 79.5, 79.5, size=(160, 160))
+    scene = wavy_room(160, 160, camera)
+    whole = rayrelief.integrate(scene.normals, camera, mask=scene.mask, method=Smooth())
+    layout = Layout.of(160, 160, 48, 6)
+    depth, _ = depth_of(in_memory(scene.normals, scene.mask), camera, Smooth(), layout)
+    assert whole.depth_kind == "distance"
+    assert np.nanstd(np.log(depth / whole.points()[..., 2])) < 5e-5
+
+
 @pytest.mark.parametrize("method", [Smooth(), Ordered()], ids=["smooth", "ordered"])
 def test_a_method_that_stands_still_solves_its_settled_equations(method):
     """The last iterate is where the linear problem with its weights puts it."""

@@ -178,3 +178,6 @@ def test_around_reaches_six_pixels_across_and_along():
     torn[2, 9] = True
     v, u = np.indices(torn.shape)
     np.testing.assert_array_equal(around(torn), (abs(v - 2) <= 6) & (abs(u - 9) <= 6))
+    for turn in (7, -7):
+        beyond = around(np.roll(torn, turn, axis=1), wraps=True)
+        np.testing.assert_array_equal(beyond, np.roll(around(torn), turn, axis=1))

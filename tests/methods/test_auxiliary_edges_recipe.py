@@ -161,6 +161,7 @@ def test_a_surface_to_start_from_fixes_the_scale():
         ({"smallest_jump": np.nan}, "smallest_jump is nan"),
         ({"filters": 0}, "filters is 0; expected an integer >= 1"),
         ({"filters": 1.5}, "filters is 1.5; expected an integer >= 1"),
+        ({"max_iterations": None}, "max_iterations is None; expected an integer >= 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options, words):

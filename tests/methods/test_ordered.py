@@ -15,7 +15,8 @@ from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Support
 from rayrelief.methods.ordered.parts import movable_parts, move_parts
-from rayrelief.methods.ordered.recipe import NARROWING, Ordered
+from rayrelief.methods.ordered.recipe import LEVELS, NARROWING, Ordered
+from rayrelief.methods.ordered.segments import find_segments
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
@@ -125,6 +126,48 @@ def test_a_ball_before_a_wall_floats_and_a_ball_in_the_wall_does_not():
     assert "touch" not in str(inside.status)
 
 
+@pytest.mark.parametrize("columns", [29, 30, 31])
+@pytest.mark.parametrize(
+    ("slopes", "apart", "expected"),
+    [
+        ((0.0, 0.0), 30.0, Support.NOTHING),
+        ((0.0, 0.75), 30.0, Support.ORDER),
+        ((-1.2, 1.2), 0.0, Support.CONTACT),
+        ((0.0, 2.2), 0.0, Support.ORDER),
+    ],
+    ids=["level", "one turns away", "a foot", "a foot that looks like a rim"],
+)
+def test_of_two_halves_one_rests_and_the_other_as_its_border_shows(
+    columns, slopes, apart, expected
+):
+    left = np.arange(60) < columns
+    slope = np.where(left, *slopes)
+    normals = np.stack((-slope, np.zeros(60), -np.ones(60)), axis=-1)
+    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    problem = assemble(np.tile(normals, (40, 1, 1)), Orthographic(1.0), method=Ordered(noise=0.0))
+    equations: Any = problem.equations
+    depth = -slope * (np.arange(60) - columns + 0.5) + apart * left
+    x = problem.graph.gather(np.tile(depth, (40, 1)))
+    segments, support = find_segments(equations, x, *LEVELS[-1])
+    assert sorted(support) == sorted([expected, Support.CONTACT])
+    assert support[np.argmax(np.bincount(segments))] is Support.CONTACT
+
+
+def test_the_noise_that_is_told_is_in_degrees():
+    scene = GALLERY["plane"](6, 8)
+    equations: Any = assemble(scene.normals, scene.camera, method=Ordered(noise=5.0)).equations
+    assert equations.noise == pytest.approx(np.radians(5.0))
+
+
+def test_a_good_start_saves_iterations():
+    scene = GALLERY["tori"](60, 80)
+    first = integrated(scene)
+    again = integrate(
+        scene.normals, scene.camera, mask=scene.mask, start=first.depth, method=Ordered()
+    )
+    assert len(again.history) <= len(first.history) - 3
+
+
 def test_outliers_do_little_harm():
     scene = GALLERY["tori"](150, 200)
     bad = with_outliers(scene.normals, 0.05, np.random.default_rng(1))
@@ -167,6 +210,7 @@ def test_pixels_without_neighbours_have_no_equations():
     [
         ({"rounds": -1}, "rounds is -1"),
         ({"rounds": 1.5}, r"rounds is 1\.5"),
+        ({"rounds": 2.0}, r"rounds is 2\.0"),
         ({"noise": -2.0}, r"noise is -2\.0"),
         ({"noise": float("nan")}, "noise is nan"),
         ({"max_iterations": 0}, "max_iterations is 0"),

@@ -309,3 +309,9 @@ def test_without_pyamg_the_error_says_how_to_install_it(monkeypatch):
 def test_pyamg_refuses_settings_that_cannot_work(options):
     with pytest.raises(InputError, match=rf"PyAMG got .*{next(iter(options))} = .*; expected .*"):
         PyAMG(**options)
+
+
+@pytest.mark.parametrize("floor", [0.0, -1.0, float("inf"), "a"])
+def test_a_diagonal_floor_is_a_number_above_0(floor):
+    with pytest.raises(InputError, match=r"diagonal_floor is .*; expected a finite number above 0"):
+        ConjugateGradient(diagonal_floor=floor)
