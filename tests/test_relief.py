@@ -8,7 +8,10 @@ from numpy.testing import assert_allclose
 
 from rayrelief import BiNI, Ordered, RayPlane, Smooth, integrate
 from rayrelief.cameras import Equirectangular, Orthographic, Pinhole
+from rayrelief.cameras.view import View
 from rayrelief.errors import InputError
+from rayrelief.formulation.ray_plane import two_plane_equations
+from rayrelief.formulation.tilt import without_tilt
 from rayrelief.graph import pixel_graph
 from rayrelief.relief import height_map, seam
 from rayrelief.synthetic.gallery import GALLERY, plane, sphere
@@ -67,6 +70,25 @@ def test_what_does_not_reach_the_seam_may_be_tilted(method):
     )
     assert_allclose(repeating.depth, alone.depth)
     assert not any("tilt" in note for note in repeating.status.notes)
+
+
+def test_the_tilt_is_that_of_all_edges_alike():
+    rng = np.random.default_rng(0)
+    normals = rng.normal(0.0, 0.2, (12, 14, 3)) - [0.0, 0.0, 1.0]
+    mask = rng.random((12, 14)) < 0.8
+    mask[4:7] = True  # more edges along the rows than across
+    graph = pixel_graph(mask, 8, turn=(14.0, 12.0))
+    view = View(Orthographic(1.0), 12, 14, BOTH)
+    tilted = two_plane_equations(graph, normals, view)
+    level, _ = without_tilt(tilted)
+    steps, values = [], []
+    for d in tilted.directions:
+        there = graph.exists[d]
+        steps += [graph.steps[d]] * int(there.sum())
+        values += tilted.offset[d // 2 if len(tilted.offset) < 8 else d, there].tolist()
+    slope = np.linalg.lstsq(np.array(steps, float), np.array(values), rcond=None)[0]
+    first = np.flatnonzero(graph.exists[0])[0]
+    assert_allclose((tilted.offset - level.offset)[0, first], slope[0])
 
 
 def test_no_tilt_is_told_where_there_is_none():

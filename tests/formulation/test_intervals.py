@@ -124,6 +124,20 @@ def test_what_turns_away_is_in_front(camera):
     assert (equations.half_width[large] > 0).mean() > 0.99, "and jumps look like valleys"
 
 
+def test_noise_is_averaged_and_an_edge_is_not():
+    rng = np.random.default_rng(0)
+    noise = np.radians(1.0)
+    true = np.where(np.arange(40)[:, None] < 20, (0.0, 0.0, -1.0), (0.3, 0.0, -np.sqrt(0.91)))
+    true = np.tile(true, (30, 1, 1))
+    noisy = true + rng.normal(0.0, noise, true.shape)
+    noisy /= np.linalg.norm(noisy, axis=-1, keepdims=True)
+    graph = pixel_graph(np.ones((30, 40), dtype=bool), 8)
+    average = graph.scatter(agreeing_average(graph, graph.gather(noisy), noise))
+    off = np.linalg.norm(average - true, axis=-1)
+    assert off.mean() < 0.6 * np.linalg.norm(noisy - true, axis=-1).mean()
+    assert off[:, 18:22].max() < 4 * noise, "beside the edge as elsewhere"
+
+
 @pytest.mark.parametrize("degrees", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("name", ["tent", "crowd"])
 def test_noise_is_told_from_loops_and_not_from_jumps(name, degrees):

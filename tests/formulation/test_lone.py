@@ -52,11 +52,18 @@ def test_wrong_normals_of_a_plane_leave_no_trace():
     assert "differ" not in str(clean.status)
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_very_few_may_as_well_be_real(count):
+@pytest.mark.parametrize(("count", "replaced"), [(2, 0), (3, 3)])
+def test_two_of_two_thousand_may_as_well_be_real(count, replaced):
     image = flat()
     image[10, 10 : 10 + 4 * count : 4] = turned(60.0)
-    assert mended(image, fewest=lone.FEWEST)[1] == (count if count > lone.FEWEST * 2000 else 0)
+    assert mended(image, fewest=lone.FEWEST)[1] == replaced
+
+
+def test_where_those_around_differ_as_much_none_is_surely_wrong():
+    image = flat()
+    image[:, ::2], image[:, 1::2] = turned(8.0), turned(-8.0)
+    image[10, 10] = np.array([0.0, *turned(35.0)[[0, 2]]])
+    assert mended(image)[1] == 0
 
 
 def test_the_input_stays_as_it_is():

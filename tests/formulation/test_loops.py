@@ -46,6 +46,22 @@ def test_a_jump_grows_by_the_difference_of_the_slopes():
     np.testing.assert_allclose(across[~border], 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("row", "turned", "begins", "last", "behind"),
+    [(2, False, 0, -1, 0), (3, False, 1, 0, 0), (2, True, 0, -1, 0), (3, True, 0, -1, 1)],
+    ids=["falling", "rising", "falling, turned", "rising, turned"],
+)
+def test_a_diagonal_crosses_a_border_where_both_ways_around_do(row, turned, begins, last, behind):
+    normals = planks()[0]
+    if turned:
+        normals = normals.swapaxes(0, 1)[..., [1, 0, 2]]
+    grown = half_widths(normals, row) > 1.9 * SLOPE
+    border = np.zeros((HEIGHT, WIDTH), dtype=bool)
+    along = slice(AGREEING + begins, HEIGHT - AGREEING + last)
+    border[along, PLANK - 1 + behind : WIDTH - 1 + behind : PLANK] = True
+    np.testing.assert_array_equal(grown, border.T if turned else border)
+
+
 def test_a_single_wrong_normal_is_no_border():
     slopes = np.zeros((11, 13, 3))
     slopes[5, 6, :2] = 0.4, -0.7
