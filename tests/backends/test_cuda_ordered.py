@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -14,22 +13,13 @@ import rayrelief
 from profiles import fewer_examples
 from rayrelief import Ordered
 from rayrelief.backends import CPU
-from rayrelief.backends.cuda.layout import GRID
-from rayrelief.backends.cuda.machine import definitions
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
-from rayrelief.methods.ordered.evidence import COSTS, fit_cost, jump_cost, least_jump_costs
 from rayrelief.methods.ordered.groups import borders_between, group_shifts
-from rayrelief.methods.ordered.parts import (
-    KERNEL_CONSTANTS,
-    SWEEPS,
-    continuous_parts,
-    movable_parts,
-    move_parts,
-)
-from rayrelief.methods.ordered.recipe import LEVELS
+from rayrelief.methods.ordered.parts import continuous_parts, staying
+from rayrelief.methods.ordered.recipe import PARTS, SEGMENTS
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, assemble
 from rayrelief.synthetic.perturb import with_rotation_noise
@@ -40,7 +30,7 @@ from reference.grid_runs import (
     image_of,
     started,
 )
-from reference.host_machine import library, needs_compiler
+from reference.host_machine import needs_compiler
 from reference.problems import equations_of, problem_of
 
 pytestmark = needs_compiler
@@ -69,65 +59,40 @@ def test_laws_weigh_as_they_do_on_the_cpu(seed, law, power, connectivity, degree
     assert_weighed_as_on_the_cpu(running, law, equations)
 
 
-signed = st.sampled_from([-1.0, 1.0])
-sizes = st.floats(-3, 2).map(lambda power: 10**power)
-
-
-@given(sizes, signed, sizes, sizes, signed, sizes, signed)
-def test_evidence_is_that_of_the_cpu(width, ridge, sigma, lead, side, residual, sign):
-    kernels = library(tuple(definitions(1, directions=8).items()))
-    kernels.edge_cost.restype = ctypes.c_float
-    grid = np.zeros(1, GRID)
-    for name, value in KERNEL_CONSTANTS.items():
-        grid["evidence"][name] = value
-    edge = tuple(float(np.float32(v)) for v in (ridge * width, sigma, side * lead, sign * residual))
-    found = kernels.edge_cost(ctypes.c_void_p(grid.ctypes.data), *map(ctypes.c_float, edge))
-    half_width, sigma, lead, residual = edge
-    least = least_jump_costs(half_width, lead, COSTS)
-    jump = jump_cost(residual, half_width, lead, least, COSTS)
-    assert found == pytest.approx(min(fit_cost(residual, sigma), jump), rel=1e-5, abs=1e-5)
-
-
-def displaced_parts(level):
+def displaced_parts(joins):
     """Equations of a still life, and its true surface with each part at a wrong place."""
     scene = rayrelief.synthetic.GALLERY["still_life"](72, 96)
     problem = assemble(scene.normals, scene.camera, mask=scene.mask, method=Ordered())
     x = problem.unknown(np.asarray(scene.depth))
     equations = with_intervals(problem.equations)
-    parts = continuous_parts(equations, x, *level)
+    parts = continuous_parts(equations, x, *joins)
     apart = np.random.default_rng(1).normal(size=parts.max() + 1)
     return equations, x + 0.3 * x.std() * apart[parts]
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("joins", [PARTS, SEGMENTS])
 @pytest.mark.parametrize("held", [False, True])
-def test_parts_move_as_on_the_cpu(level, held):
-    equations, x = displaced_parts(level)
+def test_parts_move_as_on_the_cpu(joins, held):
+    equations, x = displaced_parts(joins)
     anchors = None
     if held:
         weights = np.zeros(len(x), dtype=np.float32)
         weights[:: len(x) // 7] = 1.0
         anchors = Anchors(x, weights)
-    parts, expected = continuous_parts(equations, x, *level), x.copy()
-    movable = movable_parts(parts, None if anchors is None else anchors.weights > 0)
-    moves = move_parts(equations, expected, parts, movable)
+    parts = continuous_parts(equations, x, *joins)
+    fixed = np.unique(parts[anchors.weights > 0]) if anchors is not None else parts[:0]
+    stays = staying(np.bincount(parts), fixed)
+    shifts, moves = group_shifts(borders_between(equations, x, parts, stays))
     running = started(problem_of(equations, start=x, anchors=anchors))
-    found, count = running.move_parts(running.start(), level, KERNEL_CONSTANTS, SWEEPS)
-    assert count == moves > 0
-    shift = np.asarray(found) - expected
-    np.testing.assert_allclose(shift, np.median(shift), atol=1e-6)
-
-    # From here on groups of them.
-    shifts, groups = group_shifts(borders_between(equations, expected, parts, movable))
-    borders = running.borders()
+    borders = running.borders(running.start(), joins, staying)
     theirs, count = group_shifts(borders)
-    assert count == groups
-    shift = np.asarray(running.shift_parts(borders.parts, theirs)) - (expected + shifts[parts])
-    np.testing.assert_allclose(shift, np.median(shift), atol=1e-6)
+    assert count == moves > 0
+    off = np.asarray(running.shift_parts(borders.parts, theirs)) - (x + shifts[parts])
+    np.testing.assert_allclose(off, np.median(off), atol=1e-6)
 
 
 def test_a_hierarchy_is_built_anew_after_parts_were_moved(monkeypatch):
-    equations, x = displaced_parts(LEVELS[-1])
+    equations, x = displaced_parts(SEGMENTS)
     running = started(problem_of(equations, start=x))
     law, replayed, replay = Redescending(1.0), [], running._queue.replay
 
@@ -137,10 +102,10 @@ def test_a_hierarchy_is_built_anew_after_parts_were_moved(monkeypatch):
 
     monkeypatch.setattr(running._queue, "replay", watched)
     running.linearise(law, running.start())
-    moved, count = running.move_parts(running.start(), LEVELS[-1], KERNEL_CONSTANTS, SWEEPS)
+    borders = running.borders(running.start(), SEGMENTS, staying)
+    moved = running.shift_parts(borders.parts, np.ones(len(borders.parts)))
     replayed.clear()
     running.linearise(law, moved)
-    assert count > 0
     assert "set up" in replayed
 
 

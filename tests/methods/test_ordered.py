@@ -14,8 +14,9 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Support
-from rayrelief.methods.ordered.parts import movable_parts, move_parts
-from rayrelief.methods.ordered.recipe import LEVELS, NARROWING, Ordered
+from rayrelief.methods.ordered.groups import borders_between, group_shifts
+from rayrelief.methods.ordered.parts import staying
+from rayrelief.methods.ordered.recipe import NARROWING, SEGMENTS, Ordered
 from rayrelief.methods.ordered.segments import find_segments
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import Preprocessing
@@ -148,7 +149,7 @@ def test_of_two_halves_one_rests_and_the_other_as_its_border_shows(
     equations: Any = problem.equations
     depth = -slope * (np.arange(60) - columns + 0.5) + apart * left
     x = problem.graph.gather(np.tile(depth, (40, 1)))
-    segments, support = find_segments(equations, x, *LEVELS[-1])
+    segments, support = find_segments(equations, x, *SEGMENTS)
     assert sorted(support) == sorted([expected, Support.CONTACT])
     assert support[np.argmax(np.bincount(segments))] is Support.CONTACT
 
@@ -230,11 +231,13 @@ def test_a_part_that_was_moved_away_comes_back():
     truth = np.log(graph.gather(scene.depth))
     parts = (graph.pixels % 60 < 20).astype(np.int32)
     x = truth + 30.0 / equations.gamma.max() * (parts == 1)  # 30 pixels
-    assert move_parts(equations, x, parts, movable_parts(parts, parts == 1)) == 0
-    movable = movable_parts(parts, None)
-    assert move_parts(equations, x, parts, movable) >= 1
-    np.testing.assert_allclose(x, truth, atol=1e-6)
-    assert move_parts(equations, x, parts, movable) == 0
+    sizes = np.bincount(parts)
+    for held, moves in ((parts[:0], 1), (np.array([1]), 0)):
+        borders = borders_between(equations, x, parts, staying(sizes, held))
+        shifts, count = group_shifts(borders)
+        assert count == moves
+        if moves:
+            np.testing.assert_allclose(x + shifts[parts], truth, atol=1e-6)
 
 
 def test_without_a_tolerance_the_convex_stage_still_ends():

@@ -16,7 +16,7 @@ from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.integration import integrate
 from rayrelief.methods.ordered.evidence import COSTS, fit_cost, jump_cost, least_jump_costs
 from rayrelief.methods.ordered.groups import EDGES, TOGETHER, _cheapest, group_shifts
-from rayrelief.methods.ordered.parts import BENT, SURE
+from rayrelief.methods.ordered.parts import BENT, PIXELS_PER_PART, SURE, staying
 from rayrelief.synthetic import GALLERY
 
 
@@ -75,6 +75,25 @@ def test_a_floor_on_which_far_too_much_stands_is_not_asked():
     borders = floor_of(EDGES)
     assert np.bincount(borders.there)[1] > EDGES
     assert group_shifts(borders)[1] == 0
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=40))
+def test_the_largest_and_the_smallest_of_too_many_stay(sizes):
+    counts = np.array(sizes)
+    stays = staying(counts, np.empty(0, dtype=np.int64))
+    assert stays[np.argmax(counts)]
+    moving = counts[~stays]
+    assert len(moving) <= max(counts.sum() // PIXELS_PER_PART, np.count_nonzero(counts >= 4))
+    if len(moving):
+        others = np.delete(counts, np.argmax(counts))
+        np.testing.assert_array_equal(np.sort(moving), np.sort(others[others >= moving.min()]))
+
+
+def test_a_ground_with_too_many_edges_may_move_alone():
+    pairs = EDGES // 10 + 1
+    shifts, moves = group_shifts(borders([(1, 0, 20.0)] * pairs, [True, False]))
+    np.testing.assert_allclose(shifts, [0.0, -20.0])
+    assert moves == 1
 
 
 def test_what_is_held_stays_and_what_hangs_on_it():

@@ -26,9 +26,6 @@ extern "C" void run(Kernel kernel, const Grid* g, int a, int b, int blocks) {
   BLOCKS = blocks;
   for (BLOCK = 0; BLOCK < blocks; BLOCK++) kernel(*g, a, b);
 }
-extern "C" float edge_cost(const Grid* g, float width, float sigma, float lead, float residual) {
-  return cost_of(g->evidence, costs_of(g->evidence, width, sigma, lead), residual);
-}
 extern "C" int size_of_grid() { return sizeof(Grid); }
 extern "C" int size_of_scalars() { return sizeof(Scalars); }
 """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
@@ -16,6 +17,7 @@ from rayrelief.laws.base import EdgeTerms, FusedLaw, Law
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import LinearSolution, Solver
 
+Integers = npt.NDArray[np.signedinteger[Any]]
 Vector = Any
 """Values at the nodes (N,) in the memory of a backend: an array of numpy, or of its own kind."""
 
@@ -124,22 +126,20 @@ class Borders:
 class MovesParts(Computation, Protocol):
     """A computation that moves the parts of a surface where it is, for the method Ordered."""
 
-    def move_parts(
-        self, x: Vector, level: tuple[float, float], constants: Mapping[str, float], sweeps: int
-    ) -> tuple[Vector, int]:
-        """Move parts of x whose edges have residuals and half-widths up to a level.
+    def borders(
+        self,
+        x: Vector,
+        joins: tuple[float, float],
+        staying: Callable[[Integers, Integers], BoolArray],
+    ) -> Borders:
+        """Edges of the parts of x that edges join whose residual and half-width are up to these.
 
-        The constants are those of the evidence (methods/ordered). Returns the new surface, and how
-        many moves there were.
+        Of all parts, by their sizes and with those that are held, ``staying`` says which stay.
         """
         ...
 
-    def borders(self) -> Borders:
-        """Edges of the movable ones of the parts that were moved last."""
-        ...
-
     def shift_parts(self, parts: Int32Array, shifts: FloatArray) -> Vector:
-        """Shift (C,) some of the parts that were moved last; returns the new surface."""
+        """Shift (C,) some of the parts that were found last; returns the new surface."""
         ...
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rayrelief.backends.base import Borders, Final
+from rayrelief.backends.base import Borders, Final, Integers
 from rayrelief.backends.cuda.borders import borders_of, shift_parts
 from rayrelief.backends.cuda.engine import Engine
 from rayrelief.backends.cuda.equations import NodeImages
 from rayrelief.backends.cuda.laws import KernelLaw, kernel_law
-from rayrelief.backends.cuda.layout import PIXELS_PER_PART, Struct
+from rayrelief.backends.cuda.layout import Struct
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.checks import require
 from rayrelief.conventions import BoolArray, FloatArray
@@ -251,40 +251,27 @@ class GridComputation:
         self._queue.ask(("keep", place, before), keep)
         return kept
 
-    def move_parts(
-        self, x: Surface, level: tuple[float, float], constants: Mapping[str, float], sweeps: int
-    ) -> tuple[Surface, int]:
-        """Move the parts of x to their cheapest places."""
-        if constants["pixels_per_part"] != PIXELS_PER_PART:
-            raise LookupError(f"there is room for a part in every {PIXELS_PER_PART} pixels")
+    def borders(
+        self,
+        x: Surface,
+        joins: tuple[float, float],
+        staying: Callable[[Integers, Integers], BoolArray],
+    ) -> Borders:
+        """Edges of the parts of x that are not to stay."""
         self._be_at(x)
-        grid = self._work.grid
-        grid["deviations"], grid["widest"] = level
-        for name, value in constants.items():
-            grid["evidence"][name] = value
-        key = "parts", level, tuple(constants.items()), sweeps
+        self._work.grid["deviations"], self._work.grid["widest"] = joins
         self._queue.wait_for_questions()
-        self._queue.replay(key, partial(self._schedule.move_parts, sweeps))
+        self._queue.replay(("parts", joins), self._schedule.find_parts)
         self._queue.mark()
-        moves = int(self._engine.scalars()["moves"])
-        if moves:
-            self._has_moved()
-        return self._current, moves
-
-    def borders(self) -> Borders:
-        """Edges between the parts that were moved last."""
-        return borders_of(self._engine)
+        return borders_of(self._engine, staying)
 
     def shift_parts(self, parts: Int32Array, shifts: FloatArray) -> Surface:
-        """Shift some of the parts that were moved last."""
+        """Shift some of the parts that were found last."""
         shift_parts(self._engine, parts, shifts)
-        self._has_moved()
-        return self._current
-
-    def _has_moved(self) -> None:
-        """Forget what is known of the surface: its weights are others now, and its hierarchy."""
+        # Nothing is known of this surface: its weights are others, and so is its hierarchy.
         self._current = Iterate(weakref.ref(self))
         self._previous, self._before, self._is_flat, self._law = None, None, False, None
+        return self._current
 
     def surface(self, x: Surface) -> Array:
         """Values of x at all pixels (H * W,), on the machine."""

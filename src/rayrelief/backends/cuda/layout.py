@@ -20,8 +20,6 @@ SLOTS = 17  # of partial sums
 # which has room for few nodes; with eight directions each tile has more of them.
 TAIL_TILES = 900
 SMALL_SET_UP_TILES = {4: 64, 8: 4}
-PIXELS_PER_PART = 4  # of parts that are moved, on average at least
-STAYS = 1 << 30  # in ``moved``, as in kernels/parts.cu
 
 Struct = npt.NDArray[np.void]
 
@@ -41,9 +39,9 @@ SCALARS = np.dtype(
     [
         *_numbers("f8", "energy rr bb flux limit measured*4 noise least"),
         ("prefix", "u8", 2),
-        *_numbers("i4", "rank*2 turn*2 done cycles last irregular nodes components"),
+        *_numbers("i4", "rank*2 done cycles last irregular nodes components"),
         *_numbers("i4", "facing_away without_normal without_ray without_start lone"),
-        *_numbers("i4", f"counted listed moves sized*4 edges*{LEVELS}"),
+        *_numbers("i4", f"counted edges*{LEVELS}"),
     ],
     align=True,
 )
@@ -56,14 +54,6 @@ LEVEL = np.dtype(
     ],
     align=True,
 )
-EVIDENCE = np.dtype(
-    [
-        *_numbers("f4", "even foot ridge sure ordered both_recede dear size order least largest"),
-        *_numbers("f4", "near gain bent"),
-        *_numbers("i4", "most pixels_per_part candidates pad"),
-    ],
-    align=True,
-)
 GRID = np.dtype(
     [
         *_pointers("offset*8 gamma*8 gamma_weight*8 half_width*4 sigma*4 lead*4"),
@@ -71,37 +61,23 @@ GRID = np.dtype(
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
         *_pointers("component_start segment_sum component_mean normals mask confidence"),
         *_pointers("rays start shift"),
-        *_pointers("component part bins curl loop_leverage average*3 closing lone part_of"),
-        *_pointers(
-            "part_size border_count border_start turns moved border listed part_shift depth median"
-        ),
+        *_pointers("component part bins curl loop_leverage average*3 lone part_of part_size"),
+        *_pointers("depth median"),
         *_numbers("f8", "pinhole*4 noise"),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
         *_numbers("i4", "stride parts direction_parts tiles spread segments jumps redescends"),
-        *_numbers("i4", "source_width source_x source_y border_room"),
+        *_numbers("i4", "source_width source_x source_y"),
         *_numbers("f4", "deviations widest k slope threshold corner narrow cheapest ridge sure"),
         *_numbers("f4", "strength damping first turn*2 step*2"),
-        ("evidence", EVIDENCE),
         ("level", LEVEL, LEVELS),
     ],
     align=True,
 )
 
 
-# What uses the memory of the solver, in words of 32 bits per pixel, between solves.
+# What uses the memory of the solver, a word of 32 bits per pixel each, between solves.
 OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2", "lone")
-OF_PARTS: dict[str, tuple[Any, float]] = {
-    "part_of": (np.int32, 1),
-    "part_size": (np.int32, 1),
-    "border": (np.uint32, 2),
-    "closing": (np.float32, 2),
-    "listed": (np.uint64, 2 / PIXELS_PER_PART),
-    "part_shift": (np.float64, 2 / PIXELS_PER_PART),
-    "border_count": (np.int32, 1 / PIXELS_PER_PART),
-    "border_start": (np.int32, 1 / PIXELS_PER_PART),
-    "turns": (np.int32, 1 / PIXELS_PER_PART),
-    "moved": (np.int32, 1 / PIXELS_PER_PART),
-}
+OF_PARTS = ("part_of", "part_size")
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
 
 
@@ -161,12 +137,8 @@ class Workspace:
         for number, name in enumerate(OF_LOOPS):
             kind = np.uint8 if name == "lone" else np.float32
             self.point(name, room[number * stride : (number + 1) * stride].view(kind))
-        start = 0
-        for name, (kind, share) in OF_PARTS.items():
-            end = start + int(share * stride)
-            self.point(name, room[start:end].view(kind))
-            start = end
-        self.grid["border_room"] = self.arrays["border"].size
+        for number, name in enumerate(OF_PARTS):
+            self.point(name, room[number * stride : (number + 1) * stride].view(np.int32))
 
     @property
     def pixels(self) -> int:

@@ -31,9 +31,7 @@ FILES = (
     "measure.cu",
     "median.cu",
     "intervals.cu",
-    "evidence.cu",
     "parts.cu",
-    "moves.cu",
 )
 # Constants of formulation/ and laws/ that kernels share.
 SHARED = {

@@ -83,11 +83,6 @@ class Schedule:
         return min(-(-self.pixels // 256), MOST_BLOCKS)
 
     @property
-    def few(self) -> int:
-        """Blocks of kernels that have a block, or a thread, for each part of the surface."""
-        return min(self.spread, MOST_BLOCKS // 8)
-
-    @property
     def collects(self) -> bool:
         """Whether partial sums are added up by a kernel of their own."""
         return self.tiles > MOST_PARTS
@@ -126,19 +121,10 @@ class Schedule:
         self.queue.launch("label_pixels", self.spread, 256)
         self.queue.launch("count_total", 1, 256, self.spread, 0)
 
-    def move_parts(self, sweeps: int) -> None:
-        """Find the parts of the surface, and move them to their cheapest places."""
-        launch = self.queue.launch
-        for kernel in ("begin", "join", "label", "count", "list"):
-            launch(f"parts_{kernel}", self.spread, 256)
-        launch("parts_rank", self.few, 256)
-        launch("borders_count", self.spread, 256)
-        launch("borders_start", 1, 1024)
-        launch("borders_fill", self.spread, 256)
-        launch("borders_sort", self.few, 256)
-        for sweep in range(sweeps):
-            launch("parts_move", self.few, 256, sweep)
-        launch("parts_shift", self.spread, 256)
+    def find_parts(self) -> None:
+        """Find the parts of the surface."""
+        for kernel in ("begin", "join", "label"):
+            self.queue.launch(f"parts_{kernel}", self.spread, 256)
 
     def start(self) -> None:
         """Depth to start from, or none, to surface; counts what cannot be used."""

@@ -113,19 +113,3 @@ def jump_cost(residual: float, half_width: float, lead: float, least: Any, costs
     jump = outside(residual, half_width)
     cost = least[1] if jump * lead > 0.0 else least[0]
     return max(cost + costs.size * math.log(1.0 + abs(jump)), 0.0)
-
-
-@njit(cache=True, error_model="numpy")
-def border_cost(shift: float, border: Any, costs: Costs) -> float:
-    """Cost of a border whose one side moves by a shift: of each edge the less, a fit or a jump.
-
-    A border is, for all of its edges, the residual, pixels per unit of the shift, sigma,
-    half-width, lead, and the costs of jumps of no size.
-    """
-    gap, focal, sigma, half_width, lead, least = border
-    total = 0.0
-    for k in range(len(gap)):
-        residual = gap[k] + shift * focal[k]
-        jump = jump_cost(residual, half_width[k], lead[k], least[k], costs)
-        total += min(fit_cost(residual, sigma[k]), jump)
-    return total

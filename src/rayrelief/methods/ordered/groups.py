@@ -1,4 +1,4 @@
-"""Groups of parts, each moved as a whole to where a border closes: a minimum cut says which follow.
+"""Parts, alone or in groups, moved to where a border closes: a minimum cut says which follow.
 
 Where two parts are torn from each other, one of them cannot always close the tear alone: what
 stands on it would be torn off. So for each tear the parts around it are asked together which of
@@ -11,38 +11,39 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.backends.base import Borders
 from rayrelief.compiled import njit
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array
 from rayrelief.methods.ordered.evidence import (
     COSTS,
     Costs,
-    border_cost,
+    fit_cost,
+    jump_cost,
     least_jump_costs,
 )
 from rayrelief.methods.ordered.minimum_cut import source_side
-from rayrelief.methods.ordered.parts import BENT, LARGEST, NEAR, SURE, SWEEPS, evenly
+from rayrelief.methods.ordered.parts import BENT, SURE
 
 # Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
-# much stands would be asked anew for each of these.
+# much stands would be asked anew for each of these. One with more edges is asked alone, and once.
 TOGETHER, EDGES = 64, 20_000
 FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
+SWEEPS = 2
+CANDIDATES = 100  # places that are tried for a tear,
+LARGEST = 200.0  # by as many pixels at most,
+NEAR = 5.0  # and at least: closer ones were open to the redescending stage, which knows better
 
 
 def borders_between(
     equations: IntervalEquations,
     x: FloatArray,
     parts: Int32Array,
-    movable: npt.NDArray[np.int64],
+    stays: BoolArray,
 ) -> Borders:
-    """Edges of the movable ones of the parts (N,) of a surface (N,)."""
-    numbers = np.arange(parts.max() + 1, dtype=np.int32)
-    stays = np.ones(len(numbers), dtype=np.bool_)
-    stays[movable] = False
+    """Edges of those of the parts (N,) of a surface (N,) that do not stay (C,)."""
     of_direction = []
     for d, towards in enumerate(equations.graph.neighbours[::2]):
         a = np.flatnonzero(parts != parts[towards])
@@ -54,11 +55,21 @@ def borders_between(
     here, there, residual, focal, half_width, sigma, lead = map(
         np.concatenate, zip(*of_direction, strict=True)
     )
-    return Borders(here, there, residual, focal, half_width, sigma, lead, numbers, stays)
+    return Borders(
+        here,
+        there,
+        residual,
+        focal,
+        half_width,
+        sigma,
+        lead,
+        np.arange(len(stays), dtype=np.int32),
+        stays,
+    )
 
 
 def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
-    """Shift (C,) of each part after groups have moved, and how many have."""
+    """Shift (C,) of each part after parts and groups have moved, and how often some have."""
     parts = len(borders.stays)
     turned = borders.here > borders.there
     first = np.where(turned, borders.there, borders.here).astype(np.int64)
@@ -110,6 +121,7 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
     for _ in range(SWEEPS):
         before = moves
         closing, apart, saved = np.empty((3, count))
+        asked = np.zeros(len(shifts), dtype=np.bool_)  # of those with too many edges
         for p in range(count):
             apart[p] = shifts[first[p]] - shifts[second[p]]
             closing[p], saved[p] = _closing(edges, pairs, p, apart[p], costs)
@@ -123,8 +135,9 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
                     continue
             best, best_shift, follows = -SURE, 0.0, first[:0]
             for part, shift in ((first[p], place), (second[p], -place)):
-                if stays[part] or of_parts[2][part] > EDGES:
+                if stays[part] or asked[part]:
                     continue
+                asked[part] = of_parts[2][part] > EDGES
                 region = _gather(
                     edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
                 )
@@ -144,15 +157,20 @@ def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs:
 def _cost(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> float:
     """Cost of the border of a pair whose first part is shifted further than its second."""
     residual, focal, sigma, half_width, lead, least = edges
-    own = slice(pairs[2][pair], pairs[2][pair + 1])
-    border = residual[own], focal[own], sigma[own], half_width[own], lead[own], least[own]
-    cost: float = border_cost(apart, border, costs)
-    return cost
+    total = 0.0
+    for k in range(pairs[2][pair], pairs[2][pair + 1]):
+        r = residual[k] + apart * focal[k]
+        jump = jump_cost(r, half_width[k], lead[k], least[k], costs)
+        total += min(fit_cost(r, sigma[k]), jump)
+    return total
 
 
 @njit(cache=True, error_model="numpy")
 def _closing(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> Any:
-    """The shift of the first part at which its border to the second costs least; what it saves."""
+    """The shift of the first part at which its border to the second costs least, and what it saves.
+
+    Of the places at which an edge closes, evenly many smaller and larger are tried.
+    """
     now = _cost(edges, pairs, pair, apart, costs)
     if now <= SURE:
         return 0.0, 0.0
@@ -162,7 +180,9 @@ def _closing(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> A
     far = np.abs(gap)
     places = np.sort(-(gap / focal)[(far > NEAR) & (far < LARGEST) & (focal > 0.0)])
     best, shift = now, 0.0
-    for place in evenly(places):
+    tried = min(len(places), CANDIDATES)
+    for c in range(tried):
+        place = places[c * (len(places) - 1) // max(tried - 1, 1)]
         there = _cost(edges, pairs, pair, apart + place, costs)
         if there < best:
             best, shift = there, place

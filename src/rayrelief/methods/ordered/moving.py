@@ -1,4 +1,4 @@
-"""Parts of a surface and groups of them moved, where the surface is computed."""
+"""Parts of a surface moved, where the surface is computed."""
 
 from __future__ import annotations
 
@@ -9,44 +9,29 @@ from rayrelief.conventions import BoolArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.laws.ordered import with_intervals
 from rayrelief.methods.ordered.groups import borders_between, group_shifts
-from rayrelief.methods.ordered.parts import (
-    KERNEL_CONSTANTS,
-    SWEEPS,
-    continuous_parts,
-    movable_parts,
-    move_parts,
-)
+from rayrelief.methods.ordered.parts import continuous_parts, staying
 
 
 def moved(
     computation: Computation,
     equations: EdgeEquations | None,
     x: Vector,
-    level: tuple[float, float],
+    joins: tuple[float, float],
     held: BoolArray | None,
-    *,
-    together: bool,
 ) -> tuple[Vector, int]:
-    """Move the parts of a surface, found at a level, one by one and, if asked to, together.
+    """Move the parts of a surface, which small residuals and half-widths join, alone and in groups.
 
     Returns the surface, and the number of moves.
     """
     if isinstance(computation, MovesParts):
-        x, moves = computation.move_parts(x, level, KERNEL_CONSTANTS, SWEEPS)
-        if together:
-            borders = computation.borders()
-            shifts, groups = group_shifts(borders)
-            x = computation.shift_parts(borders.parts, shifts) if groups else x
-            moves += groups
-        return x, moves
+        borders = computation.borders(x, joins, staying)
+        shifts, moves = group_shifts(borders)
+        return (computation.shift_parts(borders.parts, shifts) if moves else x), moves
     if equations is None:
         raise LookupError("parts are moved on the CPU, which needs their equations")
-    known, values = with_intervals(equations), np.array(x)
-    parts = continuous_parts(known, values, *level)
-    movable = movable_parts(parts, held)
-    moves = move_parts(known, values, parts, movable)
-    if together:
-        shifts, groups = group_shifts(borders_between(known, values, parts, movable))
-        values += shifts[parts]
-        moves += groups
-    return (values, moves) if moves else (x, 0)
+    known = with_intervals(equations)
+    parts = continuous_parts(known, x, *joins)
+    anchored = np.unique(parts[held]) if held is not None else parts[:0]
+    stays = staying(np.bincount(parts), anchored)
+    shifts, moves = group_shifts(borders_between(known, x, parts, stays))
+    return (x + shifts[parts] if moves else x), moves

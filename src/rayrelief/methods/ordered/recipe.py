@@ -26,9 +26,9 @@ from rayrelief.problem import Problem
 from rayrelief.solvers.base import Solver
 from rayrelief.solvers.multigrid import Multigrid
 
-# What joins the nodes of a part: residuals up to so many deviations, half-widths up to so many
-# pixels. Parts are moved at each of these levels, the strictest one first.
-LEVELS = ((2.0, 0.1), (2.0, 0.2), (2.0, 0.5), (3.0, 1.0))
+# What joins nodes: residuals up to so many deviations, half-widths up to so many pixels. Parts that
+# are moved are small, so that groups can be cut in most places; segments are as large as can be.
+PARTS, SEGMENTS = (2.0, 0.1), (3.0, 1.0)
 # Widths of the redescending law after the convex stage. After parts were moved, wider ones would
 # pull together what is apart.
 NARROWING = (3.0, 3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0)
@@ -103,7 +103,7 @@ class Ordered(Reweighted):
         solution = self.surface(problem, backend, callback)
         equations, anchors = with_intervals(problem.equations), problem.anchors
         cuts = find_jumps(equations, solution.x)
-        segments, support = find_segments(equations, solution.x, *LEVELS[-1])
+        segments, support = find_segments(equations, solution.x, *SEGMENTS)
         if anchors is not None:
             known = set(segments[anchors.weights > 0].tolist())
             support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
@@ -180,21 +180,14 @@ class _Run:
                 self.iterate(Redescending(width))
 
     def move_parts(self) -> None:
-        """Move parts at all levels until none finds a better place."""
+        """Move parts and groups of them until none finds a better place."""
         for _ in range(self.method.rounds):
-            moves = 0
-            for level in LEVELS:
-                if self.outcome is not None:
-                    return
-                surface = self.computation, self.equations, self.x
-                # At the strictest level parts are smallest: groups can be cut in most places.
-                together = level == LEVELS[0]
-                self.x, here = moved(*surface, level, self.held, together=together)
-                if here:
-                    self.redescend((SHARPEST,))
-                moves += here
+            if self.outcome is not None:
+                return
+            self.x, moves = moved(self.computation, self.equations, self.x, PARTS, self.held)
             if not moves:
                 return
+            self.redescend((SHARPEST,))
 
     def iterate(self, law: Law) -> float:
         """Solve the equations as the law weighs them at x; returns the cost of x before."""

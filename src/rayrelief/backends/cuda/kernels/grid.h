@@ -18,10 +18,9 @@ struct Scalars {
   double energy, rr, bb, flux, limit;  // squared: residual, right-hand side, residual to reach
   double measured[4], noise, least;
   u64 prefix[2];
-  int rank[2], turn[2];
-  int done, cycles, last, irregular;
+  int rank[2], done, cycles, last, irregular;
   int nodes, components, facing_away, without_normal, without_ray, without_start, lone;
-  int counted, listed, moves, sized[4];
+  int counted;
   int edges[LEVELS];
 };
 
@@ -39,12 +38,6 @@ struct Level {
   float* from_share;
   float *b, *d, *x, *r, *e;
   int room, rows, columns, width, from_width, pad;
-};
-
-// Constants of evidence.cu and moves.cu.
-struct Evidence {
-  float even, foot, ridge, sure, ordered, both_recede, dear, size, order, least, largest, near, gain, bent;
-  int most, pixels_per_part, candidates, pad;
 };
 
 // An edge's conductance is kept at the pixel that it leaves in an even direction, c[d / 2].
@@ -67,18 +60,15 @@ struct Grid {
   const float* confidence;
   const double *rays, *start, *shift;
   int *component, *part, *bins;
-  float *curl, *loop_leverage, *average[3], *closing;
+  float *curl, *loop_leverage, *average[3];
   u8* lone;
-  int *part_of, *part_size, *border_count, *border_start, *turns, *moved;
-  u32* border;
-  u64* listed;
-  double *part_shift, *depth, *median, pinhole[4], noise;
+  int *part_of, *part_size;
+  double *depth, *median, pinhole[4], noise;
   int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
   int stride, parts, direction_parts, tiles, spread, segments, jumps, redescends;
-  int source_width, source_x, source_y, border_room;
+  int source_width, source_x, source_y;
   float deviations, widest, k, slope, threshold, corner, narrow, cheapest, ridge, sure;
   float strength, damping, first, turn[2], step[2];
-  Evidence evidence;
   Level level[LEVELS];
 };
 

@@ -45,8 +45,6 @@ DEVICE int place(bool flag, int& count) { return flag ? count++ : count; }
 DEVICE int take_one(int* counter) { return (*counter)++; }
 DEVICE void add_to(int* counter, int value) { *counter += value; }
 DEVICE void count_one(int* counters, int which) { counters[which]++; }
-DEVICE void wait_for(const int* value, int least) { while (*value <= least) {} }
-DEVICE void publish(int* value, int given) { *value = given; }
 DEVICE int lower(int* value, int other) {
   int old = *value;
   if (other < old) *value = other;
@@ -116,15 +114,6 @@ DEVICE int lower(int* value, int other) { return atomicMin(value, other); }
 DEVICE void count_one(int* counters, int which) {
   unsigned same = __match_any_sync(__activemask(), which);
   if (LANE == __ffs(same) - 1) atomicAdd(&counters[which], __popc(same));
-}
-// Until another block has published more than this, with all that it has written before.
-DEVICE void wait_for(const int* value, int least) {
-  while (*(const volatile int*)value <= least) {}
-  __threadfence();
-}
-DEVICE void publish(int* value, int given) {
-  __threadfence();
-  *(volatile int*)value = given;
 }
 #endif
 
