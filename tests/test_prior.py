@@ -18,6 +18,7 @@ FLAT = np.full((3, 4), 2.0)
     [
         ({"depth": np.full((3, 4), np.nan)}, "0 of them finite"),
         ({"depth": np.ones(5)}, r"shape \(5,\)"),
+        ({"depth": FLAT > 1}, "those of a mask"),
         ({"depth": FLAT, "sigma": 0.0}, "not positive"),
         ({"depth": FLAT, "sigma": np.ones((4, 3))}, r"shape \(4, 3\)"),
         ({"depth": FLAT, "weight": -1.0}, "weight is -1"),

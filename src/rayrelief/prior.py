@@ -19,6 +19,7 @@ from rayrelief.checks import (
     is_length,
     is_not_negative,
     one_of,
+    require,
 )
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.errors import InputError
@@ -58,7 +59,14 @@ class DepthPrior:
     kind: DepthKind | None = None
 
     def __post_init__(self) -> None:
-        depth: FloatArray = as_array(self.depth, "the known depths").astype(np.float64)
+        given = as_array(self.depth, "the known depths")
+        require(
+            given.dtype != np.bool_,
+            "the known depths are True and False, as those of a mask",
+            "depths, and NaN or 0 where none is known",
+            "Give a mask as mask= (--mask)",
+        )
+        depth: FloatArray = given.astype(np.float64)
         if depth.ndim != 2 or not np.isfinite(depth).any():
             raise InputError(
                 f"the known depths have the shape {depth.shape}, {_finite(depth)} of them finite",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
-from rayrelief.checks import as_array, as_mask
+from rayrelief.checks import as_array, as_mask, require
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError
 from rayrelief.formulation.confidence import with_confidence
@@ -256,6 +256,12 @@ def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> Sin
             expected=f"{shape}, the size of the normal map, from 0 for none to 1 for full",
             remedy="Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
         )
+    require(
+        array.any(),
+        "the confidence is 0 everywhere",
+        "more than 0 where the normals are to be used",
+        "Leave it out to trust all of them alike",
+    )
     return array.astype(np.float32)
 
 

@@ -65,7 +65,7 @@ class Seam:
     Attributes
     ----------
     across
-        Between neighbours on both sides of the seam.
+        Between neighbours on both sides of the seam; NaN where there are none.
     elsewhere
         Between all others.
     """
@@ -74,7 +74,10 @@ class Seam:
     elsewhere: float
 
     def __str__(self) -> str:
-        return f"{self.across:.3g} across the seam, {self.elsewhere:.3g} elsewhere"
+        across = f"{self.across:.3g} across the seam"
+        if np.isnan(self.across):
+            across = "no two pixels meet at the seam"
+        return f"{across}, {self.elsewhere:.3g} elsewhere"
 
 
 def seam(result: Integration) -> Seam:
@@ -93,4 +96,4 @@ def seam(result: Integration) -> Seam:
 
 
 def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0
+    return float(np.sqrt(np.mean(values**2))) if values.size else np.nan

@@ -250,9 +250,8 @@ def test_one_of_several_cameras_that_does_not_fit_is_named(run, sphere, out, ver
 def test_normals_that_face_away_name_a_convention_that_fits(run, sphere, out):
     line = run("integrate", sphere, "-o", out, "--convention", "opencv").error()
     assert "'opengl'" in line
-    assert "(--convention opengl)" in line
     assert not out.exists()
-    named = re.search("convention='([a-z]+)'", line)
+    named = re.search("--convention ([a-z]+)", line)
     assert named is not None
     ended = run("integrate", sphere, "-o", out, "--convention", named[1], "--threads", 1)
     assert ended.code == 0

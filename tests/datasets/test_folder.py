@@ -218,6 +218,12 @@ def test_depth_of_another_size_is_refused(folder):
         read_scene(folder)
 
 
+def test_depth_behind_the_camera_is_refused(folder):
+    np.savez(folder / "depth_gt.npz", depth_gt=-np.ones((HEIGHT, WIDTH)))
+    with pytest.raises(FileError, match=r"depth_gt\.npz has .* negative depths.*Check the sign"):
+        read_scene(folder)
+
+
 def test_depth_without_a_kind_is_taken_as_z_and_said_so(folder):
     (folder / "depth_gt.npz").unlink()
     assert read_scene(folder).depth is None

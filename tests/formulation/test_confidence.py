@@ -68,7 +68,9 @@ def test_a_plane_is_exact_with_any_confidence():
     assert_allclose(result.depth / np.median(result.depth), scene.depth / np.median(scene.depth))
 
 
-@pytest.mark.parametrize("confidence", [np.ones((3, 3)), np.full(SHAPE, 1.5), -np.ones(SHAPE)])
+@pytest.mark.parametrize(
+    "confidence", [np.ones((3, 3)), np.full(SHAPE, 1.5), -np.ones(SHAPE), np.zeros(SHAPE)]
+)
 def test_what_is_no_confidence_is_refused(confidence):
     scene = plane(*SHAPE)
     with pytest.raises(InputError, match="confidence"):

@@ -106,6 +106,12 @@ def test_unknown_kind_in_a_file(tmp_path):
         read_depth(tmp_path / "d.npz")
 
 
+def test_a_mask_is_no_depth(tmp_path):
+    np.save(tmp_path / "d.npy", DEPTH > 0)
+    with pytest.raises(FileError, match=r"holds bool values.*real numbers"):
+        read_depth(tmp_path / "d.npy")
+
+
 def test_colour_image_is_no_depth(tmp_path):
     write_exr(tmp_path / "d.exr", {"R": DEPTH, "G": DEPTH, "B": DEPTH})
     with pytest.raises(FileError, match=r"shape \(2, 3, 3\)"):

@@ -62,6 +62,16 @@ def test_an_srgb_curve_is_undone(tmp_path):
     assert "sRGB" in file.notes[0]
 
 
+def test_a_grey_background_is_no_curve(tmp_path):
+    grey = np.full((64, 64, 3), 127, np.uint8)
+    middle = [side // 2 for side in INSIDE.shape]
+    some = NORMALS[middle[0] - 6 : middle[0] + 6, middle[1] - 6 : middle[1] + 6]
+    # Means of normals and background, where a map was resized.
+    grey[20:32, 20:32] = np.rint((0.85 * some + 1) / 2 * 255)
+    write_png(tmp_path / "n.png", grey)
+    assert "sRGB" not in read_normals(tmp_path / "n.png").notes[0]
+
+
 @pytest.mark.parametrize("blue", [0, 128, 255])
 def test_z_is_restored_from_two_channels(tmp_path, blue):
     plane = np.clip(GALLERY["ellipsoid_inside"](40, 60).normals, -1, 1)

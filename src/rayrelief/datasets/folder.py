@@ -205,6 +205,13 @@ def find_depth(
         return None, "z", ()
     depth, kind = read_depth(source)
     check_size(str(source), depth, mask)
+    negative = int(np.count_nonzero(depth[mask] < 0))
+    if camera.central and negative:
+        raise FileError(
+            f"{source} has {negative:,} negative depths",
+            expected="depths in front of the camera, and NaN where there are none",
+            remedy="Check the sign of the depth",
+        )
     notes: tuple[str, ...] = ()
     if kind is None:
         kind, meaning = assumed_kind(camera, *mask.shape)

@@ -16,7 +16,7 @@ from rayrelief.conventions import (
     axes_of,
     convention_name,
 )
-from rayrelief.doctor.axes import Axes, Evidence, Reading, find_axes
+from rayrelief.doctor.axes import Axes, Evidence, find_axes
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
 from rayrelief.doctor.windows import LARGEST, Projection, share_facing_away, windows_of
 from rayrelief.errors import InputError, IntegrationWarning
@@ -203,13 +203,13 @@ def turned(tilt: float, name: str) -> InputError:
 
 def refuted(found: Axes, told: str, convention: str, name: str) -> InputError:
     """Error for a map that was read in axes that it does not have."""
-    best: Reading = found.readings[0]
     fitting = [axes for axes in found.candidates if axes != told]
+    best = convention_name(found.readings[0].axes)
+    advice = f"Pass convention={best!r} (--convention {best})" if found.decided else _ask(found)
     return InputError(
         f"the normals of {name} do not fit the convention {convention!r} ({axes_in_words(told)})",
         expected=f"{_listed(tuple(fitting))} ({'; '.join(reasons(found))})",
-        remedy=f"Pass convention={convention_name(best.axes)!r} (--convention "
-        f"{convention_name(best.axes)}), or {GO_ON}",
+        remedy=f"{advice}, or {GO_ON}",
     )
 
 
@@ -224,7 +224,8 @@ def doubted(found: Axes, convention: str, name: str) -> str:
 
 def _ask(found: Axes) -> str:
     usual = [axes for axes in found.candidates if axes in CONVENTIONS.values()]
-    usual = usual or [found.candidates[0]]
+    if not usual:
+        return "Check what wrote the map, and whether it holds normals: no known tool has such axes"
     choices = " or ".join(f"--convention {convention_name(axes)}" for axes in usual[:NAMED])
     return f"Say what wrote the map, or its axes: {choices}"
 

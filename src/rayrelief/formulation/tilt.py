@@ -24,6 +24,8 @@ def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ..
     """
     graph = equations.graph
     turning = np.any([graph.turns(d).any(axis=0) for d in equations.directions], axis=0)
+    if not turning.any():
+        return equations, ("nothing repeats: no two pixels meet across the borders of the map",)
     steps = np.array([graph.steps[d] for d in equations.directions], dtype=np.float64) * turning
     exists = graph.exists[equations.directions]
     counts = exists.sum(axis=1)

@@ -62,7 +62,7 @@ def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | No
     path = as_path(path)
     check_suffix(path, WRITERS, "a depth map")
     array = read_array(path, keys=("depth", "depth_gt", *EXR_CHANNELS.values()))
-    if array.ndim != 2 or array.size == 0 or np.issubdtype(array.dtype, np.complexfloating):
+    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "iuf":
         raise FileError(
             f"{path} holds {array.dtype} values of the shape {array.shape}",
             expected="a depth map of real numbers, one per pixel, shape (H, W)",

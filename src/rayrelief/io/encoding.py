@@ -196,7 +196,9 @@ def _rewritten(values: npt.NDArray[Any], writer: tuple[int, float], vectors: Flo
 def _linear(vectors: FloatArray, encoding: Encoding) -> Decoded:
     """Vectors of colours, where they are two components, or were stored with an sRGB curve."""
     if vectors.shape[-1] == 3 and unit_share(vectors) < 0.5:
-        if unit_share(_straight(_sample(vectors))) > 0.8:
+        sample = _sample(vectors)
+        coloured = sample[np.ptp(sample, axis=-1) > UNIT]  # grey, less the curve, has length 1
+        if unit_share(_straight(coloured)) > 0.8:
             for row in vectors:
                 row[:] = _straight(row)
             note = f"{encoding.note} after inverting the sRGB curve"
