@@ -130,6 +130,40 @@ def test_the_smaller_sigma_the_closer_to_the_known_depths():
     assert distances[0] > distances[1] > 10 * distances[2]
 
 
+def bent_plane() -> tuple[rayrelief.Scene, np.ndarray]:
+    """A plane, and known depths that bend it by up to 0.5 %."""
+    scene = plane(20, 24)
+    return scene, true_depth(scene) * (1 + 0.005 * np.linspace(-1, 1, 24) ** 2)
+
+
+def test_a_weight_is_so_many_times_the_inverse_variance():
+    scene, bent = bent_plane()
+    light, wide = (
+        integrate(scene.normals, scene.camera, method=Smooth(), prior=prior).depth
+        for prior in (DepthPrior(bent, sigma=3e-4, weight=0.01), DepthPrior(bent, sigma=3e-3))
+    )
+    assert_allclose(light, wide, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("weight", [1e-300, 1e-30, 1e-12])
+def test_the_smallest_weight_still_places_the_surface(method, weight):
+    scene, bent = bent_plane()
+    free = integrate(scene.normals, scene.camera, method=method).depth
+    prior = DepthPrior(bent, weight=weight)
+    held = integrate(scene.normals, scene.camera, method=method, prior=prior).depth
+    assert_allclose(held, free * np.exp(np.mean(np.log(bent / free))), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("weight", [1e18, 3e38])
+def test_the_largest_weight_leaves_nothing_to_the_normals(method, weight):
+    scene, bent = bent_plane()
+    prior = DepthPrior(bent, weight=weight)
+    held = integrate(scene.normals, scene.camera, method=method, prior=prior).depth
+    assert_allclose(held, bent, rtol=1e-6)
+
+
 def test_linear_residuals_are_in_the_unit_of_the_depth():
     scene = plane(20, 24)
     known = np.full(true_depth(scene).shape, np.nan)
