@@ -39,9 +39,9 @@ class DepthPrior:
         (H, W), NaN where none is known.
     sigma
         Standard deviation of the known depths, one for all or (H, W): a fraction of the depth for
-        logarithmic residuals, in the unit of the depth for linear ones. Errors of neighbouring
-        pixels are then taken as independent. Estimated unless given, and so is how far errors
-        extend.
+        logarithmic residuals, in the unit of the depth for linear ones, as --depth-sigma of the
+        command line always is. Errors of neighbouring pixels are then taken as independent.
+        Estimated unless given, and so is how far errors extend.
     weight
         Multiplies the say of all known depths: 1 leaves it to sigma, 0 lets the known depths place
         the parts of the surface, and bend none.

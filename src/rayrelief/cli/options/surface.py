@@ -40,7 +40,10 @@ class SurfaceOptions(OptionGroup):
     ] = None
     depth_sigma: Annotated[
         float | None,
-        _known("Standard deviation of the known depths, in their unit; estimated unless given."),
+        _known(
+            "Standard deviation of the known depths in their unit, where the sigma of DepthPrior "
+            "is a fraction of them for central cameras; estimated unless given."
+        ),
     ] = None
     point: Annotated[
         list[str] | None,
