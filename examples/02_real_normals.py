@@ -32,7 +32,9 @@ scene = rayrelief.read_scene(
 )
 for note in scene.notes:
     print(f"note: {note}")
-result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
+result = rayrelief.integrate(
+    scene.normals, scene.camera, mask=scene.mask, confidence=scene.confidence
+)
 print(result)
 rayrelief.write_mesh(out / "mesh.glb", result.mesh())
 

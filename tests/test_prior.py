@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rayrelief.errors import InputError
-from rayrelief.prior import DepthPrior, PriorFit
+from rayrelief.prior import DepthPrior, PriorFit, nearest_pixel
 
 FLAT = np.full((3, 4), 2.0)
 
@@ -39,6 +39,16 @@ def test_points_are_columns_and_rows():
     prior = DepthPrior.at([(3, 0, 5.0), (0.4, 2.2, 7.0)], 3, 4)
     assert np.argwhere(prior.known).tolist() == [[0, 3], [2, 0]]
     assert np.asarray(prior.depth)[2, 0] == 7.0
+
+
+@pytest.mark.parametrize("width", [4, 5])
+def test_a_pixel_begins_half_a_pixel_before_its_centre(width):
+    borders = [-0.5, 0.49, 0.5, 1.49, 1.5, width - 0.51, width - 0.5, -0.51]
+    last = width - 1
+    places = [0, 0, 1, 1, 2, last, None, None]
+    assert [nearest_pixel(u, 1.0, 3, width) for u in borders] == [
+        None if column is None else (1, column) for column in places
+    ]
 
 
 @pytest.mark.parametrize("point", [(4, 0, 1.0), (0, -1, 1.0), (0, 0, np.nan)])

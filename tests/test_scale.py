@@ -71,6 +71,12 @@ def test_components_that_known_depths_have_placed_have_one(scene):
     assert factor_to_distance(result, (3, 2), (20, 15), length) == pytest.approx(7, rel=1e-6)
 
 
+def test_a_pixel_is_the_same_for_its_point_and_for_its_component(scene):
+    result = halves(scene, [])
+    between, whole = (factor_to_distance(result, (u, 2), (20, 15), 1.0) for u in (12.5, 13))
+    assert between == whole
+
+
 def halves(scene, known):
     """Two components, with the depths of some pixels (u, v) known."""
     mask = np.ones((20, 24), dtype=bool)

@@ -31,11 +31,15 @@ class Operator:
     diagonal
         (N,) how strongly each node is pulled to its value on the right-hand side, >= 0; None
         without anchors.
+    values
+        (N,) these values, where they are known apart from what the edges ask for: beside that the
+        right-hand side rounds away what weak anchors say.
     """
 
     graph: PixelGraph
     conductance: SingleArray
     diagonal: SingleArray | None = None
+    values: FloatArray | None = None
 
     @cached_property
     def anchored(self) -> BoolArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
@@ -39,9 +40,9 @@ class DepthPrior:
         (H, W), NaN where none is known.
     sigma
         Standard deviation of the known depths, one for all or (H, W): a fraction of the depth for
-        logarithmic residuals, in the unit of the depth for linear ones. Errors of neighbouring
-        pixels are then taken as independent. Estimated unless given, and so is how far errors
-        extend.
+        logarithmic residuals, in the unit of the depth for linear ones, as --depth-sigma of the
+        command line always is. Errors of neighbouring pixels are then taken as independent.
+        Estimated unless given, and so is how far errors extend.
     weight
         Multiplies the say of all known depths: 1 leaves it to sigma, 0 lets the known depths place
         the parts of the surface, and bend none.
@@ -178,9 +179,13 @@ class PriorFit:
 
 
 def nearest_pixel(u: float, v: float, height: int, width: int) -> tuple[int, int] | None:
-    """Row and column of the pixel at (u, v); None outside of the image."""
-    inside = -0.5 <= u <= width - 0.5 and -0.5 <= v <= height - 0.5  # false for NaN
-    row, column = (round(v), round(u)) if inside else (height, width)
+    """Row and column of the pixel at (u, v); None outside of the image.
+
+    Halfway between two pixels it is the later one, so that -0.5 is inside and width - 0.5 is not.
+    """
+    if not (-1 < u < width and -1 < v < height):  # nor for NaN
+        return None
+    row, column = math.floor(v + 0.5), math.floor(u + 0.5)
     return (row, column) if 0 <= row < height and 0 <= column < width else None
 
 

@@ -26,17 +26,16 @@ def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length:
     check_scalable(result.camera)
     LENGTHS.check("the distance between two points", length)
     points = result.points()
-    one, other = (_point(points, pixel) for pixel in (first, second))
-    apart = float(np.linalg.norm(one - other))
+    one, other = (_place(points, pixel) for pixel in (first, second))
+    apart = float(np.linalg.norm(points[one] - points[other]))
     if not apart > 0:
         raise InputError(
             f"the distance between the pixel {first} and itself",
             expected="two different pixels",
             remedy="Choose two that are far apart",
         )
-    (u, v), (s, t) = first, second
     labels, placed = result.components.labels, _placed(result)
-    one_label, other_label = labels[round(v), round(u)], labels[round(t), round(s)]
+    one_label, other_label = labels[one], labels[other]
     if one_label != other_label and not (placed[one_label] and placed[other_label]):
         raise InputError(
             f"the pixels {first} and {second} lie in components that are not connected",
@@ -67,7 +66,8 @@ def _placed(result: Integration) -> BoolArray:
     return placed
 
 
-def _point(points: FloatArray, pixel: Pixel) -> FloatArray:
+def _place(points: FloatArray, pixel: Pixel) -> tuple[int, int]:
+    """Row and column of a pixel (u, v) that has a point, or an InputError."""
     height, width = points.shape[:2]
     place = nearest_pixel(*pixel, height, width)
     if place is None or not np.isfinite(points[place]).all():
@@ -76,5 +76,4 @@ def _point(points: FloatArray, pixel: Pixel) -> FloatArray:
             expected=f"column and row of a pixel inside the mask of the {width}x{height} image",
             remedy="Look the pixel up in the normal map, counted from 0",
         )
-    point: FloatArray = points[place]
-    return point
+    return place

@@ -120,12 +120,22 @@ def test_a_height_that_cannot_be_stored_is_refused_before_the_run(run, plane, ou
     ],
 )
 def test_what_a_map_rules_out_is_refused_before_the_run(run, plane, out, true, options, told):
-    mask = np.full(true.shape, 255, np.uint8)
-    mask[0, 0] = 0
-    write_png(plane / "mask.png", mask)
+    leave_out_the_first_pixel(plane, true)
     ended = run("integrate", plane, "-o", out, *options)
     assert told in ended.error()
     assert not out.exists()
+
+
+def test_halfway_between_two_pixels_the_later_one_is_known(run, plane, out, true):
+    leave_out_the_first_pixel(plane, true)
+    ended = run("integrate", plane, "-o", out, "--point", "0.5,-0.5,5", "--dry-run")
+    assert ended.code == 0, ended.err
+
+
+def leave_out_the_first_pixel(folder, true):
+    mask = np.full(true.shape, 255, np.uint8)
+    mask[0, 0] = 0
+    write_png(folder / "mask.png", mask)
 
 
 def test_a_depth_whose_file_does_not_say_is_that_along_the_axis(run, out, tmp_path):

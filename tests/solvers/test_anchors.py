@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import fewer_examples
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.operators import Operator
-from rayrelief.solvers import Multigrid
+from rayrelief.solvers import Dense, Direct, Multigrid
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
 from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
@@ -99,6 +99,30 @@ def test_no_anchor_is_too_weak_or_too_strong(solver, weight):
         assert solution.converged
         # What a weak anchor says is lost in the rounding errors of the right-hand side, in part.
         np.testing.assert_allclose(solution.x, truth, atol=1e-4)
+
+
+@every_solver
+def test_the_weakest_anchors_hold_to_values_that_are_told(solver):
+    graph = pixel_graph(np.ones((14, 15), dtype=bool))
+    rng = np.random.default_rng(4)
+    truth = 5.0 + rng.normal(size=graph.size)
+    anchors = anchors_at(rng.choice(graph.size, 40, replace=False), 1e-30, graph.size)
+    operator = Operator(graph, conductances(rng, graph, 1), anchors, truth)
+    x = solver.prepare(operator).solve(operator @ truth, np.zeros(graph.size)).x
+    np.testing.assert_allclose(x, truth, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", [Dense(), Direct()], ids=["Dense", "Direct"])
+def test_so_they_do_in_parts_that_nothing_joins(solver):
+    graph = pixel_graph(np.ones((14, 15), dtype=bool))
+    rng = np.random.default_rng(4)
+    conductance, left = conductances(rng, graph, 1), graph.pixels % 15 < 7
+    for d, there in enumerate(graph.neighbours):
+        conductance[d, left != left[there]] = 0.0
+    truth, anchors = 5.0 + rng.normal(size=graph.size), np.full(graph.size, 1e-30, np.float32)
+    operator = Operator(graph, conductance, anchors, truth)
+    x = solver.prepare(operator).solve(operator @ truth, np.zeros(graph.size)).x
+    np.testing.assert_allclose(x, truth, atol=1e-9)
 
 
 @every_solver

@@ -64,7 +64,8 @@ class CPUComputation:
         graph = problem.graph
         conductance = np.empty(graph.neighbours.shape, dtype=np.float32)
         anchors = problem.anchors
-        self.operator = Operator(graph, conductance, None if anchors is None else anchors.weights)
+        held = () if anchors is None else (anchors.weights, anchors.values)
+        self.operator = Operator(graph, conductance, *held)
         self.rhs = np.empty(graph.size)
         self._prepared: PreparedSolver | None = None
         self._is_new = True  # what the solver has not seen yet

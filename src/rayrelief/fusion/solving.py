@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from rayrelief.problem import Anchors, Problem
 
 DEVIATIONS, PIXELS = 3.0, 2.0  # a known depth that is further off than both of these is outvoted
 FEW = 0.01  # of the pixels
-STRONGEST, WEAKEST = 1e-3, 1e6  # sigma of a known depth over that of an equation
+STRONGEST, WEAKEST = 1e-3, 1e6  # sigma of an anchor over that of an equation
 WINDOW = 32  # pixels, over which errors are compared with those around them
 GAUSSIAN = 1.4826  # standard deviation of a Gaussian over the median of |x|
 
@@ -115,7 +116,7 @@ class _Run:
             x = problem.unknown(depth)
             residual = self.known.values - x[self.known.nodes]
             sigma, extent = self._deviation(residual)
-            weights = prior.weight * (_sigma_of_equations(problem) / sigma) ** 2 / extent
+            weights = self._weights(sigma * math.sqrt(extent) / math.sqrt(prior.weight))
             weights[self._is_outvoted(residual, sigma)] = 0.0
             anchors = _anchors(problem.graph, self.known, weights)
             self._sigma = sigma
@@ -133,6 +134,12 @@ class _Run:
         residual = self.known.values - x[self.known.nodes]
         sigma = self._deviation(residual)[0] if self._sigma is None else self._sigma
         return _fit(self.problem, self.known, x, self._is_outvoted(residual, sigma), sigma)
+
+    def _weights(self, sigma: FloatArray) -> FloatArray:
+        """Weights (M,) of anchors with a sigma (M,), within what single precision holds."""
+        least = EXACT * self._pixel
+        sigma = np.clip(sigma, STRONGEST * least, WEAKEST * least)
+        return (_sigma_of_equations(self.problem) / sigma) ** 2
 
     def _deviation(self, residual: FloatArray) -> tuple[FloatArray, float]:
         return _deviation(self.problem.graph, self.known, residual, EXACT * self._pixel)
@@ -204,7 +211,7 @@ def _deviation(
 ) -> tuple[FloatArray, float]:
     """Sigma (M,) of the known values, and how many pixels share an error."""
     if known.sigma is not None:
-        return np.clip(known.sigma, STRONGEST * least, WEAKEST * least), 1.0
+        return known.sigma, 1.0
     sigma = max(GAUSSIAN * float(np.median(np.abs(residual))), least)
     return np.full(len(residual), sigma), _extent(graph, known.nodes, residual, sigma)
 

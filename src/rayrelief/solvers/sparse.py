@@ -47,7 +47,8 @@ class Parts:
         split, order = graph.without((conductance <= limit) & graph.exists)
         kept = np.where(split.exists, conductance[:, order], 0.0)
         diagonal = None if whole.diagonal is None else whole.diagonal[order]
-        return cls(Operator(split, kept, diagonal), order)
+        values = None if whole.values is None else whole.values[order]
+        return cls(Operator(split, kept, diagonal, values), order)
 
     @property
     def floating(self) -> BoolArray:

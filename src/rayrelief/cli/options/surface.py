@@ -40,7 +40,10 @@ class SurfaceOptions(OptionGroup):
     ] = None
     depth_sigma: Annotated[
         float | None,
-        _known("Standard deviation of the known depths, in their unit; estimated unless given."),
+        _known(
+            "Standard deviation of the known depths in their unit, where the sigma of DepthPrior "
+            "is a fraction of them for central cameras; estimated unless given."
+        ),
     ] = None
     point: Annotated[
         list[str] | None,
@@ -159,17 +162,18 @@ class SurfaceOptions(OptionGroup):
     def _check_inside(self, scene: Scene) -> None:
         """Raise InputError for a pixel whose depth or distance is told, and that has no surface."""
         from rayrelief.errors import InputError
+        from rayrelief.prior import nearest_pixel
 
         height, width = scene.mask.shape
         pixels = [point[:2] for point in self.known_points()]
         if (known := self.known_distance()) is not None:
             pixels += [known[:2], known[2:4]]
         for u, v in pixels:
-            in_image = -0.5 <= u < width - 0.5 and -0.5 <= v < height - 0.5  # not for NaN
-            if not in_image or not scene.mask[round(v), round(u)]:
+            place = nearest_pixel(u, v, height, width)
+            if place is None or not scene.mask[place]:
                 raise InputError(
                     f"the pixel {u:g},{v:g} is outside of the "
-                    + ("mask" if in_image else f"image of {width}x{height} pixels"),
+                    + (f"image of {width}x{height} pixels" if place is None else "mask"),
                     expected="column and row of a pixel inside, from 0",
                     remedy="Give a pixel of the surface with --point or --distance",
                 )
