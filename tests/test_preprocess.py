@@ -259,7 +259,7 @@ def test_a_few_that_face_away_are_no_reason_to_speak(fraction):
     )
 
 
-@pytest.mark.parametrize(("fraction", "percent"), [(0.011, 1), (0.2, 20)])
+@pytest.mark.parametrize(("fraction", "percent"), [(0.011, 1.1), (0.2, 20)])
 def test_more_than_one_percent_is_a_warning(fraction, percent):
     with pytest.warns(IntegrationWarning, match=rf"^{percent} % .*1 %"):
         _, inside, report = prepare_normals(*turned_away(fraction), Preprocessing())

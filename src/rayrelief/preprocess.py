@@ -220,7 +220,7 @@ def _judge_facing_away(
     worth_telling, too_many = facing_away_limits(options)
     if fraction <= worth_telling:
         return
-    found = f"{100 * fraction:.0f} % of the normals face away from the camera"
+    found = f"{100 * fraction:.3g} % of the normals face away from the camera"
     if fraction > too_many:
         fitting = _conventions_that_fit(unit, rays, inside, camera)
         likely = (

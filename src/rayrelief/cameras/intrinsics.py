@@ -188,7 +188,7 @@ def outside_note(camera: Camera, height: int, width: int) -> tuple[str, ...]:
         return ()
     return (
         f"the principal point ({camera.cx:g}, {camera.cy:g}) lies outside the {width}x{height} "
-        "image, as for a part of a larger one",
+        "image, as for a part of a larger one whose corner was subtracted from it",
     )
 
 

@@ -101,7 +101,7 @@ def _away_in_all(
     """Note on normals some of which face away, in these axes as in all others; many: InputError."""
     windows = windows_of(vectors, mask)
     away = share_facing_away(windows, axes, [Projection.of(camera, each) for each in windows])
-    found = f"{100 * away:.0f} % of the normals of {name} face away from the camera"
+    found = f"{100 * away:.3g} % of the normals of {name} face away from the camera"
     if away > MOST_AWAY:
         raise InputError(
             f"{found}, and in no axes do they face it",

@@ -237,7 +237,7 @@ def _judged(found: Struct, around: int, options: Preprocessing) -> PreprocessRep
             expected="a finite, non-zero normal and a ray at some pixel of the mask",
             remedy="Check that the mask matches the map, and that the map holds normals",
         )
-    words = f"{100 * away / nodes:.0f} % of the normals face away from the camera"
+    words = f"{100 * away / nodes:.3g} % of the normals face away from the camera"
     worth_telling, too_many = facing_away_limits(options)
     if away > too_many * nodes:
         raise InputError(

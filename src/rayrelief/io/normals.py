@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, IntegrationWarning
 from rayrelief.io.arrays import read_array
-from rayrelief.io.encoding import SAMPLE, UNIT, Decoded, decode, from_colours, unit_share
+from rayrelief.io.encoding import (
+    SAMPLE,
+    UNIT,
+    Decoded,
+    decode,
+    from_colours,
+    length_error,
+    unit_share,
+)
 from rayrelief.io.masks import above_half
 from rayrelief.io.sources import FORMATS, as_path
 
@@ -22,6 +31,7 @@ NORMAL_KEYS = ("Normal_gt", "Normal_est", "normals", "normal", "Normal", "RGB", 
 IMAGES = ("PNG", "TIFF", "JPEG")
 IMAGES_WITH_ALPHA = (*IMAGES, "EXR")
 FRINGE = 3  # pixels around a background that JPEG mixes with it
+UNLIKE = 0.2  # how far most lengths are from 1 in no normal map, not even in one made much smaller
 CONTENT = 0.05  # share of a picture that shows something, at least
 
 
@@ -95,7 +105,23 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     outside = background | decoded.far_from_unit | grey_around(values)
     if kind == "JPEG":
         outside = with_fringe(outside, normals)
+    if decoded.encoding.coded:
+        _check_lengths(path, normals, outside)
     return NormalFile(normals, mask, notes, outside, confidence, image=kind in IMAGES)
+
+
+def _check_lengths(path: Path, normals: FloatArray, outside: BoolArray) -> None:
+    """Warn where most vectors of an image are far from the length of normals."""
+    some = np.s_[:: max(1, outside.size // SAMPLE)]  # rows
+    vectors = normals[some][~outside[some]]
+    if vectors.size and length_error(vectors) > UNLIKE:
+        usual = np.median(np.linalg.norm(vectors, axis=-1))
+        warnings.warn(
+            f"the vectors of {path} have a length of {usual:.2f}, where normals have 1: check "
+            "that it is a normal map",
+            IntegrationWarning,
+            stacklevel=3,
+        )
 
 
 def components_last(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...]]:

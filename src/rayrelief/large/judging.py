@@ -65,7 +65,7 @@ class Judge:
         self._away += decided.facing_away
         if self._away > self._most * (self._normals + self._left):
             raise MapRefusedError(
-                f"{100 * self._away / self._normals:.0f} % of the normals face away from the "
+                f"{100 * self._away / self._normals:.3g} % of the normals face away from the "
                 "camera" + (", as far as was looked" if self._left else ""),
                 expected="less than 1 %",
                 remedy="Check the convention (--convention). To continue anyway, set facing_away "
