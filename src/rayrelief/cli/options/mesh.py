@@ -95,6 +95,10 @@ class MeshOptions(OptionGroup):
         if others:
             raise typer.BadParameter(f"--faces {self.faces} cannot be stored in {others[0]} files")
 
+    def asked(self, suffix: str) -> bool:
+        """Whether a mesh in such a file was asked for, unlike the one that every run writes."""
+        return self != MeshOptions() or suffix in NEED_FACES
+
     @property
     def photo(self) -> Path | None:
         """File with the colours, if they come from one."""
