@@ -323,10 +323,21 @@ def test_a_sequence_is_computed_by_one_process(run, maps, out):
     assert "--sequence goes with neither" in ended.err
 
 
-def test_one_map_is_computed_here(run, maps, out):
-    ended = run("integrate", maps / "a", "-o", out, "--scheduler", "tcp://127.0.0.1:1")
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--scheduler", "tcp://127.0.0.1:1", "goes with several maps"),
+        ("--workers", "2", "goes with several maps"),
+        ("--workers", "0", "expected a number from 1 on"),
+        ("--workers", "banana", "expected a number from 1 on"),
+    ],
+)
+def test_one_map_is_computed_here(run, maps, out, option, value, words):
+    ended = run("integrate", maps / "a", "-o", out, option, value)
     assert ended.code == 2
-    assert "--scheduler goes with several maps" in ended.err
+    assert option in ended.err
+    assert words in ended.err
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("place", ["results", "out.zarr"])

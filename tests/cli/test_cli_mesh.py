@@ -99,6 +99,7 @@ def test_a_mesh_that_was_asked_for_and_cannot_be_made_is_a_failure(
     [
         (("--max-error", "0.1mm"), "--width"),
         (("--solid", "--base", "3 furlongs"), "length"),
+        (("--base", "3mm"), "--base goes with --solid"),
         (("--faces", "quads", "--mesh-format", "obj,stl"), "quads cannot be stored in stl"),
         (("--faces", "none", "--solid"), "--faces none"),
         (("--faces", "quads", "--mesh-format", "obj", "--max-error", "0.1"), "--max-error"),
