@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from multiprocessing import active_children
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from rayrelief.estimate import LOADED_CODE
 from rayrelief.methods import Smooth
 from rayrelief.synthetic import gallery
 
+TIMEOUT = 600  # seconds: only a run that hangs gets there
 TWO = Processes(workers=2, threads=1, memory=10**9)
 
 
@@ -74,6 +77,23 @@ def test_processes_end_with_the_context_also_when_it_is_left_early(monkeypatch):
     process, threads = end
     assert threads == "1"
     assert not psutil.pid_exists(process)
+
+
+def begin_and_sleep(begun):
+    begun.touch()
+    time.sleep(TIMEOUT)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM")
+def test_a_process_at_work_is_asked_to_leave_and_not_killed(tmp_path):
+    begun, children = tmp_path / "begun", []
+    with suppress(KeyboardInterrupt), TWO.executor() as executor:
+        executor.submit(begin_and_sleep, begun)
+        while not begun.exists():
+            time.sleep(0.01)
+        children += active_children()
+        raise KeyboardInterrupt
+    assert {child.exitcode for child in children} == {0}
 
 
 @pytest.mark.parametrize(("tasks", "workers", "threads"), [(1, None, None), (9, 3, 2), (2, 7, 1)])

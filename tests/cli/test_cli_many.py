@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from rayrelief.batch.base import Share
+from rayrelief.cli.runs.one_of_many import OneOfMany
 from rayrelief.io.images import read_image
 from rayrelief.synthetic import gallery
 from rayrelief.synthetic.surroundings import wavy_relief
@@ -107,6 +108,25 @@ def test_what_is_done_is_not_done_again(here, run, maps, out):
     run("integrate", maps, "-o", out, *FAST)
     assert when_written(out) == before
     assert (out / "summary.csv").read_bytes() == summary
+
+
+def test_what_is_done_at_an_interruption_is_what_the_next_run_finds(
+    here, run, maps, out, monkeypatch
+):
+    call = OneOfMany.__call__
+
+    def interrupted(task, place):
+        if place.name == "deep/b":
+            raise KeyboardInterrupt
+        return call(task, place)
+
+    here.at_a_time = 1
+    with monkeypatch.context() as patch:
+        patch.setattr(OneOfMany, "__call__", interrupted)
+        ended = run("integrate", maps, "-o", out, *FAST)
+    assert ended.code == 130
+    assert "note: 1 of 3 maps are done, 1 failed; the same command goes on" in ended.lines("note: ")
+    assert "3 maps, 1 of them done before" in run("integrate", maps, "-o", out, *FAST).out
 
 
 def test_results_beside_their_maps_are_not_read_as_input(here, run, maps):
@@ -323,10 +343,21 @@ def test_a_sequence_is_computed_by_one_process(run, maps, out):
     assert "--sequence goes with neither" in ended.err
 
 
-def test_one_map_is_computed_here(run, maps, out):
-    ended = run("integrate", maps / "a", "-o", out, "--scheduler", "tcp://127.0.0.1:1")
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--scheduler", "tcp://127.0.0.1:1", "goes with several maps"),
+        ("--workers", "2", "goes with several maps"),
+        ("--workers", "0", "expected a number from 1 on"),
+        ("--workers", "banana", "expected a number from 1 on"),
+    ],
+)
+def test_one_map_is_computed_here(run, maps, out, option, value, words):
+    ended = run("integrate", maps / "a", "-o", out, option, value)
     assert ended.code == 2
-    assert "--scheduler goes with several maps" in ended.err
+    assert option in ended.err
+    assert words in ended.err
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("place", ["results", "out.zarr"])

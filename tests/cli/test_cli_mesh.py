@@ -75,11 +75,31 @@ def test_points_with_normals(run, sphere, out):
     assert len(trimesh.load(out / "mesh.ply").vertices) > 200
 
 
+@pytest.mark.parametrize("asked", [("--solid",), ("--mesh-format", "stl"), ("--width", "9cm")])
+def test_a_mesh_that_was_asked_for_and_cannot_be_made_is_a_failure(
+    run, plane, out, tmp_path, read_report, asked
+):
+    mask = np.zeros((24, 32), np.uint8)
+    mask[2:, 5] = 255  # pixels without any faces between them
+    write_png(tmp_path / "mask.png", mask)
+    words = ("--mask", tmp_path / "mask.png", "--camera", "orthographic", "--method", "smooth")
+    command = ("integrate", plane, "-o", out, *words)
+    assert run(*command).code == 0
+    left = read_report(out)
+    line = run(*command, *asked).error()
+    assert "is not written: " in line
+    report = read_report(out)
+    assert report["status"]["cause"] in line
+    assert not report["status"]["ok"]
+    assert set(report["files"]) == {f for f in left["files"] if f != "mesh.ply"}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--max-error", "0.1mm"), "--width"),
         (("--solid", "--base", "3 furlongs"), "length"),
+        (("--base", "3mm"), "--base goes with --solid"),
         (("--faces", "quads", "--mesh-format", "obj,stl"), "quads cannot be stored in stl"),
         (("--faces", "none", "--solid"), "--faces none"),
         (("--faces", "quads", "--mesh-format", "obj", "--max-error", "0.1"), "--max-error"),

@@ -248,6 +248,13 @@ def test_missing_empty_text_and_folder(tmp_path, suffix):
         read_array(path)
 
 
+@pytest.mark.parametrize("name", ["masks", "masks.d"])
+def test_a_folder_is_not_a_file_without_a_suffix(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(FileError, match=rf"{name} is a folder; expected one of \.npy"):
+        read_array(tmp_path / name)
+
+
 @pytest.fixture(scope="module")
 def whole_files(tmp_path_factory):
     """One whole file of each kind, with enough content that a cut hurts."""

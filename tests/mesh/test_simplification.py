@@ -16,6 +16,7 @@ import rayrelief
 from profiles import fewer_examples
 from rayrelief.cameras import Orthographic
 from rayrelief.errors import InputError
+from rayrelief.io.meshes import write_mesh
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.borders import is_closed
 from rayrelief.mesh.closing import closed
@@ -23,6 +24,7 @@ from rayrelief.mesh.distance import farthest
 from rayrelief.mesh.quads import quads_of
 from rayrelief.mesh.seams import without_seam
 from rayrelief.surface import grid_mesh
+from rayrelief.synthetic import GALLERY
 from rayrelief.synthetic.gallery import plane
 
 SEED = st.integers(0, 2**32 - 1)
@@ -78,6 +80,24 @@ def test_fewer_faces_stay_within_the_error(bound, solid):
         np.testing.assert_allclose(np.linalg.norm(fewer.normals, axis=1), 1)
         pixels = fewer.known_pixels()
         assert np.abs(pixels - fewer.vertices[:, :2]).max() < 1, "the pixel next to each vertex"
+
+
+@pytest.mark.parametrize("name", ["sphere", "steps"])
+@pytest.mark.parametrize("suffix", [".stl", ".ply", ".glb"])
+def test_a_body_whose_edges_shrink_to_nothing_is_watertight_in_files(suffix, name, tmp_path):
+    pytest.importorskip("fast_simplification")
+    scene = GALLERY[name](24, 24, Orthographic(1 / 12))
+    method = rayrelief.Smooth()
+    result = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
+    body = result.solid()
+    fewer = body.simplified(0.1)
+    assert len(fewer.faces) < 0.6 * len(body.faces)
+    there = trimesh.Trimesh(fewer.vertices, fewer.faces, process=False)
+    assert closest_point_naive(there, body.vertices)[1].max() <= 0.1
+    write_mesh(tmp_path / f"m{suffix}", fewer)
+    written = trimesh.load(tmp_path / f"m{suffix}", force="mesh")
+    written.merge_vertices()
+    assert written.is_watertight
 
 
 @pytest.mark.parametrize("solid", [False, True])

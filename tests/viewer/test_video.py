@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from ctypes.util import find_library
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -13,6 +14,7 @@ import pytest
 from rayrelief.cameras import Equirectangular, Pinhole
 from rayrelief.errors import FileError, InputError
 from rayrelief.synthetic import surroundings
+from rayrelief.viewer import video
 from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.layers import Layers
 from rayrelief.viewer.video import Film, render_frames, write_video
@@ -97,4 +99,22 @@ def test_other_files_colours_and_sizes_are_refused(dome, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(InputError, match=r"pyvista.*extra video.*pip install"):
         write_video(tmp_path / "turn.mp4", dome)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nobody can write to /proc")
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+def test_where_nothing_can_be_written_the_system_says_so(dome, suffix, monkeypatch):
+    blank = np.zeros((64, 64, 3), np.uint8)
+    monkeypatch.setattr(video, "render_frames", lambda *_: iter([blank, blank]))
+    with pytest.raises(FileError, match=rf"/proc/turn\{suffix} cannot be written"):
+        write_video(f"/proc/turn{suffix}", dome, SMALL)
+
+
+def test_a_surface_without_faces_is_refused(dome, tmp_path):
+    pytest.importorskip("pyvista", reason="pyvista is not installed")
+    v, u = np.indices(dome.depth.shape)
+    points = replace(dome, depth=np.where((u + v) % 2, dome.depth, np.nan))
+    with pytest.raises(InputError, match="dome has no faces"):
+        write_video(tmp_path / "turn.mp4", points, SMALL)
     assert not list(tmp_path.iterdir())

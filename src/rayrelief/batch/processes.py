@@ -72,6 +72,9 @@ class Processes:
             left_in_order = True
         finally:
             if not left_in_order:
+                # The pool takes the exit of a task for its result: told that none follows, it lets
+                # the process go.
+                executor.shutdown(wait=False, cancel_futures=True)
                 _end([child for child in active_children() if child not in others])
             executor.shutdown(cancel_futures=True)
 

@@ -102,7 +102,8 @@ def integrate(
         source = shared.Input.taken_from(chosen)
         surface = SurfaceOptions.taken_from(chosen)
         method = build_method(chosen.pop("method"), chosen.pop("published"), chosen)
-        if scheduler is not None and workers != "auto":
+        count = worker_count(workers)
+        if scheduler is not None and count is not None:
             raise typer.BadParameter("--scheduler has workers of its own: leave out --workers")
         how: Any = {"threads": threads, "memory_check": not no_memory_check, "as_json": as_json}
         given: dict[str, Any]
@@ -113,7 +114,7 @@ def integrate(
             check_options(asked, device.value, paths)
             tiles = mesh_formats if "mesh_format" in asked else []
             given = {"source": source, "method": method, "memory": memory, "as_json": as_json}
-            given |= {"workers": worker_count(workers), "scheduler": scheduler, "threads": threads}
+            given |= {"workers": count, "scheduler": scheduler, "threads": threads}
             given |= {"mesh_formats": tiles, "memory_check": not no_memory_check}
             integrate_large(paths, out, dry_run=dry_run, **given)
             return
@@ -128,13 +129,14 @@ def integrate(
                 raise typer.BadParameter("--dry-run goes with one map, not with several")
             check_height_name(surface.height_file)
             given = {"source": source, "method": method, "meshing": meshing}
-            given |= {"workers": worker_count(workers), "scheduler": scheduler}
-            if sequence and (scheduler is not None or workers != "auto"):
+            given |= {"workers": count, "scheduler": scheduler}
+            if sequence and (scheduler is not None or count is not None):
                 raise typer.BadParameter("--sequence goes with neither --workers nor --scheduler")
             integrate_many(paths, out, sequence=sequence, **given, **how, **made)
             return
-        if scheduler is not None:
-            raise typer.BadParameter("--scheduler goes with several maps, or with one in blocks")
+        for option, value in {"--scheduler": scheduler, "--workers": count}.items():
+            if value is not None:
+                raise typer.BadParameter(f"{option} goes with several maps, or with one in blocks")
         (path,) = paths
         scene = source.scene(path)
         results = result_files(out, scene.camera, depth_formats, mesh_formats)

@@ -215,8 +215,9 @@ def check_suffix(
 ) -> None:
     """Raise FileError unless a file has one of the suffixes that are known for its content."""
     if path.suffix.lower() not in known:
+        found = f"has the suffix {path.suffix!r}" if path.suffix else "has no suffix"
         raise FileError(
-            f"{path} has the suffix {path.suffix!r}" if path.suffix else f"{path} has no suffix",
+            f"{path} {'is a folder' if os.path.isdir(path) else found}",
             expected=f"one of {', '.join(known)} for {content}",
             remedy=remedy,
         )

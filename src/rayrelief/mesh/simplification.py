@@ -32,6 +32,8 @@ def simplify(mesh: Mesh, max_error: float) -> Mesh:
             count = int(part * len(faces))
             fewer = collapse(vertices, faces, target_count=count, preserve_border=open_border)
             found: tuple[FloatArray, Faces] = fewer[0], fewer[1].astype(np.int32)
+            if not open_border:
+                found = _as_files_tell_apart(*found)
             if len(found[1]) >= len(faces) or not check(found[1], len(found[0])):
                 break
             if not _is_close(mesh, *found, max_error):
@@ -48,6 +50,28 @@ def simplify(mesh: Mesh, max_error: float) -> Mesh:
         pixels=None if mesh.pixels is None else mesh.pixels[nearest],
         texture=None if mesh.texture is None else mesh.texture.at(nearest),
     )
+
+
+def _as_files_tell_apart(vertices: FloatArray, faces: Faces) -> tuple[FloatArray, Faces]:
+    """Vertices and faces without the edges that are no longer than 32 bits round coordinates.
+
+    Programs join vertices that are equal in a file: four faces would meet at the edges around.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import KDTree
+
+    # In any unit: a coordinate is rounded by half a step of so much at most.
+    step = np.finfo(np.float32).eps * float(np.abs(vertices).max())
+    one, other = KDTree(vertices).query_pairs(2 * step, output_type="ndarray").T
+    if not len(one):
+        return vertices, faces
+    joined = coo_array((np.ones(len(one)), (one, other)), (len(vertices), len(vertices)))
+    _, number = connected_components(joined, directed=False)
+    _, first = np.unique(number, return_index=True)
+    faces = number[faces].astype(np.int32)
+    has_area = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+    return vertices[first], faces[has_area]
 
 
 def _is_close(mesh: Mesh, vertices: FloatArray, faces: Faces, max_error: float) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rayrelief.checks import Rule, is_count, is_not_negative
+from rayrelief.checks import Rule, is_count, is_not_negative, require
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
@@ -138,6 +138,12 @@ def render_frames(shown: Finished, film: Film) -> Iterator[Image]:
             remedy="Leave it out for clay, or integrate the map again with what it needs",
         )
     mesh, _ = Placed.of(shown).mesh(CUT)
+    require(
+        len(mesh.faces),
+        f"the surface of {shown.name} has no faces",
+        "four pixels that are joined",
+        "Check the mask, and how the run ended",
+    )
     u, v = mesh.known_pixels().T
     surface = pyvista.PolyData.from_regular_faces(
         from_opencv(mesh.vertices, "opengl").astype(np.float32), mesh.faces
@@ -190,6 +196,7 @@ def _counted(frames: Iterator[Image], advance: Callable[[], None]) -> Iterator[I
 def _write_mp4(path: Path, frames: Iterator[Image], film: Film) -> None:
     import cv2
 
+    path.touch()  # where nothing can be written the system says why, and OpenCV does not
     code = cv2.VideoWriter.fourcc(*CODEC)
     writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, code, film.rate, (film.size, film.size))
     if not writer.isOpened():

@@ -21,7 +21,7 @@ from rayrelief.meshing import CUT, MIN_PART
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
-DEFAULT_WIDTH = "100mm"
+DEFAULT_WIDTH, DEFAULT_BASE = "100mm", "3mm"
 COLOURS = ("normals", "depth", "error")
 
 
@@ -75,15 +75,21 @@ class MeshOptions(OptionGroup):
     solid: Annotated[
         bool, _option("Close the surface to a body for printing, face up.", "--solid")
     ] = False
-    base: Annotated[str, _option("Thickness of a solid's base, or of its wall in a panorama.")] = (
-        "3mm"
-    )
+    base: Annotated[
+        str | None,
+        _option(
+            "Thickness of a solid's base, or of its wall in a panorama.",
+            show_default=DEFAULT_BASE,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.faces is FaceKind.NONE and (self.solid or self.max_error):
             raise typer.BadParameter("--faces none goes with neither --solid nor --max-error")
         if self.quads and self.max_error:  # what is left lies between no four pixels
             raise typer.BadParameter("--faces quads does not go with --max-error")
+        if self.base is not None and not self.solid:
+            raise typer.BadParameter("--base goes with --solid")
         try:
             self.lengths()
         except InputError as error:
@@ -94,6 +100,10 @@ class MeshOptions(OptionGroup):
         others = [each for each in formats if f".{each}" in UNABLE[self.faces]]
         if others:
             raise typer.BadParameter(f"--faces {self.faces} cannot be stored in {others[0]} files")
+
+    def asked(self, suffix: str) -> bool:
+        """Whether a mesh in such a file was asked for, unlike the one that every run writes."""
+        return self != MeshOptions() or suffix in NEED_FACES
 
     @property
     def photo(self) -> Path | None:
@@ -116,7 +126,7 @@ class MeshOptions(OptionGroup):
         unit = self.known_unit()
         text = self.width or (DEFAULT_WIDTH if self.solid else None)
         width = None if text is None else in_unit(text, unit)
-        base = in_unit(self.base, unit or "mm")
+        base = in_unit(DEFAULT_BASE if self.base is None else self.base, unit or "mm")
         return width, base, None if self.max_error is None else in_unit(self.max_error, unit)
 
     def check(self, scene: Scene) -> None:

@@ -21,7 +21,7 @@ from rayrelief.cli.runs.one_of_many import Done, OneOfMany, failed
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.runs.sequence import InSequence
-from rayrelief.cli.runs.summary import Row, as_csv, as_table, has_surface
+from rayrelief.cli.runs.summary import FAILED, Row, as_csv, as_table, has_surface
 from rayrelief.cli.runs.writing import NO_SURFACE
 from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import EXIT_FAILED, counting, say, show, tell
@@ -66,7 +66,7 @@ def integrate_many(
     except EngineLostError:
         if ends:
             _sum_up(out, [ends[number] for number in sorted(ends)])
-            say(f"note: {len(ends):,} of {len(planned):,} maps are done, see {summary}")
+            say(f"note: {_progress(ends, planned)}, see {summary}")
         raise
     done = [ends[number] for number in range(len(planned))]
     rows = _sum_up(out, done)
@@ -136,8 +136,15 @@ def _do_all(
                     say(line.replace(": ", f": {place.name}: ", 1))
                 advance()
     except KeyboardInterrupt:
-        say(f"note: {len(done):,} of {len(planned):,} maps are done; the same command goes on")
+        say(f"note: {_progress(done, planned)}; the same command goes on")
         raise
+
+
+def _progress(ends: dict[int, Done], planned: list[PlannedMap]) -> str:
+    """How many maps are done: not again by the same command, unlike those that failed."""
+    bad = sum(each.row["outcome"] == FAILED for each in ends.values())
+    failures = f", {bad:,} failed" if bad else ""
+    return f"{len(ends) - bad:,} of {len(planned):,} maps are done{failures}"
 
 
 def _sum_up(out: Path, done: list[Done]) -> list[Row]:

@@ -129,8 +129,10 @@ def _write_files(
     from rayrelief.viewer.preview import write_preview
 
     written, mesh = [], None
+    is_surface = result.status.outcome not in NO_SURFACE  # else the status has told it
     for path in files:
-        with _left_out(path, failures):
+        is_asked = is_surface and path.stem == "mesh" and mesh_options.asked(path.suffix)
+        with _left_out(path, failures, is_asked=is_asked):
             if path.stem == "depth":
                 write_depth(path, result.depth, result.depth_kind)
             elif path.stem == "mesh":
@@ -147,16 +149,23 @@ def _write_files(
 
 
 @contextmanager
-def _left_out(path: Path | None, failures: list[RayreliefError]) -> Iterator[None]:
-    """Go on without a file that cannot be written: it must cost neither others nor the report."""
+def _left_out(
+    path: Path | None, failures: list[RayreliefError], *, is_asked: bool = False
+) -> Iterator[None]:
+    """Go on without a file that cannot be written: it must cost neither others nor the report.
+
+    What a surface has nothing for is a failure where it was asked for.
+    """
     try:
         yield
-    except InputError as error:  # of a surface that is none
-        say(f"warning: {path} is not written: {error}")
-    except FAILURES as error:
+    except (InputError, *FAILURES) as error:
         told = in_parts(error)
+        if isinstance(error, InputError) and not is_asked:
+            say(f"warning: {path} is not written: {error}")
+            return
+        expected = told.expected if isinstance(error, InputError) else "room for it"
         found = f"{path} is not written: {told.found}"
-        failures.append(FileError(found, expected="room for it", remedy=told.remedy))
+        failures.append(FileError(found, expected=expected, remedy=told.remedy))
 
 
 def _say_what_is_left(out: Path, written: list[Path]) -> None:
