@@ -217,7 +217,7 @@ def test_a_part_that_faces_away_is_no_reason_to_refuse(run, plane, out, monkeypa
     )
     assert ended.code == 0
     (warning,) = ended.lines("warning: ")
-    assert "4 %" in warning
+    assert "4.17 %" in warning
 
 
 def test_results_without_a_place(run, sphere, out):

@@ -28,7 +28,7 @@ from rayrelief.methods.ordered.minimum_cut import source_side
 from rayrelief.methods.ordered.parts import BENT, SURE
 
 # Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
-# much stands would be asked anew for each of these. One with more edges is asked alone, and once.
+# much stands would be asked anew for each of these. It may move alone.
 TOGETHER, EDGES = 64, 20_000
 FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
 SWEEPS = 2
@@ -91,8 +91,11 @@ def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
     shifts = np.zeros(parts)
     lengths = np.bincount(np.append(first, second), minlength=parts)
     of_parts = (*_pairs_of_parts(pairs, parts), lengths)
-    moves: int = _move(edges, pairs, of_parts, borders.stays, shifts, COSTS)
-    return shifts, moves
+    by_length = np.argsort(-lengths, kind="stable")
+    moving = by_length[~borders.stays[by_length]]
+    alone: int = _move_alone(edges, pairs, of_parts, moving, shifts, COSTS)
+    together: int = _move(edges, pairs, of_parts, borders.stays, shifts, COSTS)
+    return shifts, alone + together
 
 
 def _pairs_of_parts(pairs: Any, parts: int) -> tuple[Any, Any]:
@@ -111,33 +114,53 @@ def _least_costs(half_width: Any, lead: Any, costs: Costs) -> Any:
 
 
 @njit(cache=True, error_model="numpy")
+def _move_alone(
+    edges: Any, pairs: Any, of_parts: Any, parts: Any, shifts: Any, costs: Costs
+) -> int:
+    """Shift parts, one after the other, to where all of their borders cost least; counts moves.
+
+    Borders with many small neighbours may each have too little to tell.
+    """
+    begins, own = of_parts[:2]
+    moves = 0
+    for _ in range(SWEEPS):
+        for part in parts:
+            borders = own[begins[part] : begins[part + 1]]
+            place, saved = _closing(edges, pairs, borders, part, shifts, costs)
+            if saved > SURE:
+                shifts[part] += place
+                moves += 1
+    return moves
+
+
+@njit(cache=True, error_model="numpy")
 def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs: Costs) -> int:
-    """Shift (C,) of each part; returns how many moves there were."""
+    """Shift parts and those that follow them, for each border; counts moves."""
     first, second = pairs[0], pairs[1]
     count = len(first)
     around = (np.full(len(shifts), -1), np.zeros(len(shifts)))  # place in a region, pull of it
     alone = np.empty((count, 2))
+    every = np.arange(count)
     moves = 0
     for _ in range(SWEEPS):
         before = moves
         closing, apart, saved = np.empty((3, count))
-        asked = np.zeros(len(shifts), dtype=np.bool_)  # of those with too many edges
         for p in range(count):
+            border = every[p : p + 1]
             apart[p] = shifts[first[p]] - shifts[second[p]]
-            closing[p], saved[p] = _closing(edges, pairs, p, apart[p], costs)
+            closing[p], saved[p] = _closing(edges, pairs, border, first[p], shifts, costs)
         for p in np.argsort(-saved, kind="mergesort"):
             if saved[p] <= SURE:
                 break
-            place, now = closing[p], shifts[first[p]] - shifts[second[p]]
-            if now != apart[p]:
-                place, gain = _closing(edges, pairs, p, now, costs)
+            place, border = closing[p], every[p : p + 1]
+            if shifts[first[p]] - shifts[second[p]] != apart[p]:
+                place, gain = _closing(edges, pairs, border, first[p], shifts, costs)
                 if gain <= SURE:
                     continue
             best, best_shift, follows = -SURE, 0.0, first[:0]
             for part, shift in ((first[p], place), (second[p], -place)):
-                if stays[part] or asked[part]:
+                if stays[part] or of_parts[2][part] > EDGES:
                     continue
-                asked[part] = of_parts[2][part] > EDGES
                 region = _gather(
                     edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
                 )
@@ -166,24 +189,37 @@ def _cost(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> floa
 
 
 @njit(cache=True, error_model="numpy")
-def _closing(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> Any:
-    """The shift of the first part at which its border to the second costs least, and what it saves.
+def _closing(edges: Any, pairs: Any, borders: Any, part: int, shifts: Any, costs: Costs) -> Any:
+    """The shift of a part at which some of its borders cost least, and what it saves.
 
     Of the places at which an edge closes, evenly many smaller and larger are tried.
     """
-    now = _cost(edges, pairs, pair, apart, costs)
+    residual, focal = edges[0], edges[1]
+    first, second, begins = pairs
+    now, count = 0.0, 0
+    for p in borders:
+        now += _cost(edges, pairs, p, shifts[first[p]] - shifts[second[p]], costs)
+        count += begins[p + 1] - begins[p]
     if now <= SURE:
         return 0.0, 0.0
-    edge = slice(pairs[2][pair], pairs[2][pair + 1])
-    focal = edges[1][edge]
-    gap = edges[0][edge] + apart * focal
-    far = np.abs(gap)
-    places = np.sort(-(gap / focal)[(far > NEAR) & (far < LARGEST) & (focal > 0.0)])
+    places, count = np.empty(count), 0
+    for p in borders:
+        apart, sign = shifts[first[p]] - shifts[second[p]], -1.0 if first[p] == part else 1.0
+        for k in range(begins[p], begins[p + 1]):
+            gap = residual[k] + apart * focal[k]
+            if NEAR < abs(gap) < LARGEST and focal[k] > 0.0:
+                places[count] = sign * gap / focal[k]
+                count += 1
+    places = np.sort(places[:count])
     best, shift = now, 0.0
-    tried = min(len(places), CANDIDATES)
+    tried = min(count, CANDIDATES)
     for c in range(tried):
-        place = places[c * (len(places) - 1) // max(tried - 1, 1)]
-        there = _cost(edges, pairs, pair, apart + place, costs)
+        place = places[c * (count - 1) // max(tried - 1, 1)]
+        there = 0.0
+        for p in borders:
+            apart = shifts[first[p]] - shifts[second[p]]
+            moved = apart + place if first[p] == part else apart - place
+            there += _cost(edges, pairs, p, moved, costs)
         if there < best:
             best, shift = there, place
     return shift, now - best
