@@ -50,13 +50,13 @@ def test_what_follows_is_the_cheapest_of_all_choices(n, seed):
     assert change(chosen) == pytest.approx(told) == pytest.approx(best)
 
 
-def borders(links, stays):
-    """Borders of ten edges each, between parts that are so many pixels apart."""
-    here, there, apart = np.repeat(np.array(links).T, 10, axis=1)
+def borders(links, stays, edges=10):
+    """Borders of so many edges each, between parts that are so many pixels apart."""
+    here, there, apart = np.repeat(np.array(links).T, edges, axis=1)
     one = np.ones(len(apart), dtype=np.float32)
-    edges = apart, one, 0.3 * one, 0.07 * one, 0.0 * one
+    told = apart, one, 0.3 * one, 0.07 * one, 0.0 * one
     parts = np.arange(len(stays), dtype=np.int32)
-    return Borders(here.astype(np.int32), there.astype(np.int32), *edges, parts, np.array(stays))
+    return Borders(here.astype(np.int32), there.astype(np.int32), *told, parts, np.array(stays))
 
 
 def floor_of(things):
@@ -94,6 +94,14 @@ def test_a_ground_with_too_many_edges_may_move_alone():
     shifts, moves = group_shifts(borders([(1, 0, 20.0)] * pairs, [True, False]))
     np.testing.assert_allclose(shifts, [0.0, -20.0])
     assert moves == 1
+
+
+@pytest.mark.parametrize(("neighbours", "moves"), [(1, 0), (9, 1)])
+def test_many_small_neighbours_have_enough_to_tell_together(neighbours, moves):
+    links = [(0, k, 20.0) for k in range(1, neighbours + 1)]
+    shifts, count = group_shifts(borders(links, [False] + [True] * neighbours, edges=1))
+    assert count == moves
+    assert shifts[0] == -20.0 * moves
 
 
 def test_what_is_held_stays_and_what_hangs_on_it():
