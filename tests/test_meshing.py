@@ -9,7 +9,7 @@ import rayrelief
 from benchmarks.meshes import FARTHEST, over_jumps, run, spread, whole_mesh
 from rayrelief import synthetic
 from rayrelief.errors import InputError
-from rayrelief.meshing import CUT
+from rayrelief.meshing import CUT, Cuts, clean_mesh
 
 
 class Told:
@@ -127,3 +127,32 @@ def test_the_cat_has_no_needles(data_root):
     assert spread(result.points()[result.mask]) > FARTHEST
     assert spread(result.mesh().vertices) < 1
     assert len(result.mesh().faces) > 0.99 * len(whole_mesh(result).faces)
+
+
+def test_what_is_left_out_of_a_panorama_does_not_hang_on_its_seam():
+    camera = rayrelief.cameras.Equirectangular.full(48, 96)
+    scene = synthetic.GALLERY["room"](48, 96, camera=camera)
+    method = rayrelief.RayPlane(max_iterations=10)
+    result = rayrelief.integrate(scene.normals, camera, method=method, on_failure="return")
+    cuts = result.torn_edges().cuts(CUT, wraps=True)
+
+    def left_out(turn):
+        def turned(image):
+            return np.roll(image, turn, axis=1)
+
+        inside = turned(result.mask)
+        sides = turned(cuts.right), turned(cuts.down)
+        mesh = clean_mesh(
+            turned(result.points())[inside],
+            inside,
+            turned(scene.normals),
+            Cuts(*sides, None, turned(cuts.torn)),
+            1,
+            parallel=False,
+            wraps=True,
+        )
+        assert mesh.left_out is not None
+        return mesh.left_out.faces
+
+    assert left_out(0) > 0
+    assert {left_out(turn) for turn in range(0, 96, 7)} == {left_out(0)}

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles import fewer_examples
-from rayrelief import preprocess
+from rayrelief import RayPlane, preprocess
+from rayrelief.cameras import Equirectangular, Orthographic
 from rayrelief.conventions import CONVENTIONS, from_opencv
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
+from rayrelief.problem import assemble
 from rayrelief.synthetic.gallery import tori
 from reference.random_maps import facing_normals, random_mask, random_rays
 
@@ -72,6 +74,33 @@ def test_where_borders_are_joined_it_does_not_matter_where_they_are(seed, down, 
         prepared(*map(moved, (normals, mask, rays))), prepared(normals, mask, rays), strict=True
     ):
         np.testing.assert_array_equal(found, moved(expected))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_texture_is_repaired_across_the_borders_that_are_joined(axis):
+    rng = np.random.default_rng(0)
+    normals = rng.normal(0.0, 0.3, (12, 20, 3)) - [0.0, 0.0, 1.0]
+    normals[(0, 3), (19, 0), 2] = 1.0
+
+    def repaired(image, periodic):
+        method = RayPlane(preprocessing=Preprocessing("average"))
+        return assemble(image, Orthographic(), periodic=periodic, method=method).unit_normals
+
+    for joined in (0, 1):
+        periodic = joined == 0, joined == 1
+        moved = repaired(np.roll(normals, 5, axis), periodic)
+        same = np.array_equal(moved, np.roll(repaired(normals, periodic), 5, axis))
+        assert same == (joined == axis)
+
+
+def test_a_panorama_is_repaired_across_its_seam():
+    camera = Equirectangular.full(12, 24)
+    normals = -camera.rays(12, 24)
+    normals[6, 0] *= -1
+    normals[6, 23] = normals[6, 22]  # beyond the seam, as seen from the first column
+    found = assemble(normals, camera, method=RayPlane()).unit_normals[6, 0]
+    beside = assemble(normals[:, :-1], camera.crop(0, 0, 23, 12), method=RayPlane())
+    assert np.linalg.norm(found - beside.unit_normals[6, 0]) > 1e-3
 
 
 @given(SEED)

@@ -32,21 +32,16 @@ def average_neighbours(
     unit[v, u] = np.nan
     if not good.any():
         return len(v)
-    height, width = good.shape
-    beyond = [n // 2 if wraps else 0 for n, wraps in zip(good.shape, joined, strict=True)]
-    if any(beyond):
-        pads = [(pad, pad) for pad in beyond]
-        around = np.pad(good, pads, mode="wrap")
-        table = _SummedNormals(np.pad(unit, (*pads, (0, 0)), mode="wrap"), around)
-    else:
-        around, table = good, _SummedNormals(unit, good)
-    below, right = beyond
-    distance = distance_transform_cdt(~around, metric="chessboard")
-    nearest = distance[v + below, u + right]
+    table = _SummedNormals(unit, good, joined)
+    nearest = distance_transform_cdt(~good, metric="chessboard")[v, u]
+    whole = np.zeros_like(v)
+    for at, n, wraps in zip((v, u), good.shape, joined, strict=True):
+        whole = np.maximum(whole, n // 2 if wraps else np.maximum(at, n - 1 - at))
+        if wraps:  # the nearest may be beyond the border
+            nearest = np.minimum(nearest, np.minimum(at + 1, n - at))
     radii = np.maximum(nearest, radius).astype(np.int64)  # smaller windows hold no good normal
-    whole = np.maximum(np.maximum(v, height - 1 - v), np.maximum(u, width - 1 - u))
     while len(v):
-        mean = table.sums(v + below, u + right, radii)
+        mean = table.sums(v, u, radii)
         length = np.linalg.norm(mean, axis=-1)
         exists = length > CANCELLED  # opposite normals may cancel
         mean[exists] /= length[exists, None]
@@ -65,8 +60,9 @@ class _SummedNormals:
     whole numbers are exact, whatever the size of the image.
     """
 
-    def __init__(self, unit: FloatArray, good: BoolArray) -> None:
+    def __init__(self, unit: FloatArray, good: BoolArray, joined: tuple[bool, bool]) -> None:
         height, width = good.shape
+        self.joined = joined
         self.scale = 2.0 ** (62 - math.ceil(math.log2(good.size + 1)))
         self.table = np.zeros((height + 1, width + 1, 3), dtype=np.int64)
         inner = self.table[1:, 1:]
@@ -75,11 +71,30 @@ class _SummedNormals:
         np.cumsum(inner, axis=1, out=inner)
 
     def sums(self, v: PixelArray, u: PixelArray, radii: PixelArray) -> FloatArray:
-        """Sums (n, 3) over the windows of these radii around pixels, cut off at the border."""
+        """Sums (n, 3) over the windows of these radii around pixels.
+
+        They are cut off at the border, or go on at the other end where this is joined.
+        """
         height, width = self.table.shape[:2]
-        top, left = np.maximum(v - radii, 0), np.maximum(u - radii, 0)
-        bottom, right = np.minimum(v + radii + 1, height - 1), np.minimum(u + radii + 1, width - 1)
-        upper = self.table[top, right] - self.table[top, left]
-        lower = self.table[bottom, right] - self.table[bottom, left]
-        sums: FloatArray = (lower - upper) / self.scale
+        total = np.zeros((len(v), 3), dtype=np.int64)
+        for top, bottom in _intervals(v, radii, height - 1, wraps=self.joined[0]):
+            for left, right in _intervals(u, radii, width - 1, wraps=self.joined[1]):
+                total += self.table[bottom, right] - self.table[bottom, left]
+                total -= self.table[top, right] - self.table[top, left]
+        sums: FloatArray = total / self.scale
         return sums
+
+
+def _intervals(
+    at: PixelArray, radii: PixelArray, n: int, *, wraps: bool
+) -> list[tuple[PixelArray, PixelArray]]:
+    """Begins and ends of windows around places on an axis: one for each, or two if it wraps."""
+    begin, end = at - radii, at + radii + 1
+    within = [(np.maximum(begin, 0), np.minimum(end, n))]
+    if wraps:
+        is_whole = end - begin >= n  # nothing counts twice
+        before = np.where((begin < 0) & ~is_whole, begin + n, n), np.full_like(at, n)
+        after = np.zeros_like(at), np.where((end > n) & ~is_whole, end - n, 0)
+        within[0] = np.where(is_whole, 0, within[0][0]), np.where(is_whole, n, within[0][1])
+        within += [before, after]
+    return within

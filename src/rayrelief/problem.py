@@ -12,10 +12,10 @@ import numpy.typing as npt
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
-from rayrelief.checks import as_array, as_mask, require
+from rayrelief.checks import as_array, as_mask
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError
-from rayrelief.formulation.confidence import with_confidence
+from rayrelief.formulation.confidence import check_any, with_confidence
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.formulation.tilt import without_tilt
@@ -256,12 +256,7 @@ def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> Sin
             expected=f"{shape}, the size of the normal map, from 0 for none to 1 for full",
             remedy="Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
         )
-    require(
-        array.any(),
-        "the confidence is 0 everywhere",
-        "more than 0 where the normals are to be used",
-        "Leave it out to trust all of them alike",
-    )
+    check_any(float(array.max()))
     return array.astype(np.float32)
 
 

@@ -85,6 +85,11 @@ def test_parts_move_as_on_the_cpu(joins, held):
     shifts, moves = group_shifts(borders_between(equations, x, parts, stays))
     running = started(problem_of(equations, start=x, anchors=anchors))
     borders = running.borders(running.start(), joins, staying)
+    pixels = equations.graph.pixels
+    first_pixels = np.full(len(stays), pixels.max())
+    np.minimum.at(first_pixels, parts, pixels)
+    assert set(borders.parts[borders.stays]) <= set(first_pixels[stays])
+    assert set(borders.parts[~borders.stays]) == set(first_pixels[~stays])
     theirs, count = group_shifts(borders)
     assert count == moves > 0
     off = np.asarray(running.shift_parts(borders.parts, theirs)) - (x + shifts[parts])

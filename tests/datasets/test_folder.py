@@ -218,10 +218,17 @@ def test_depth_of_another_size_is_refused(folder):
         read_scene(folder)
 
 
-def test_depth_behind_the_camera_is_refused(folder):
-    np.savez(folder / "depth_gt.npz", depth_gt=-np.ones((HEIGHT, WIDTH)))
-    with pytest.raises(FileError, match=r"depth_gt\.npz has .* negative depths.*Check the sign"):
-        read_scene(folder)
+def test_depth_behind_the_camera_is_left_out(folder):
+    depth = np.ones((HEIGHT, WIDTH))
+    scene = read_scene(folder)
+    v, u = np.argwhere(scene.mask)[0]
+    depth[v, u] = -1.0
+    np.savez(folder / "depth_gt.npz", depth_gt=depth)
+    scene = read_scene(folder)
+    assert scene.depth is not None
+    assert np.isnan(scene.depth[v, u])
+    assert np.count_nonzero(scene.mask & np.isnan(scene.depth)) == 1
+    assert "depth_gt.npz: 1 depth is negative and left out: check the sign" in scene.notes
 
 
 def test_depth_without_a_kind_is_taken_as_z_and_said_so(folder):

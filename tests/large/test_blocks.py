@@ -219,6 +219,21 @@ def test_a_second_look_begins_at_the_joined_surface_and_holds_its_ends(noisy, in
     assert np.abs(found[:, -1]).max() < 1e-5 * np.std(whole)
 
 
+def test_a_second_look_reads_depths_as_the_whole_map_measures_them(in_memory, tmp_path):
+    camera = Equidistant(75.0, 75.0, 79.5, 79.5, size=(160, 160))
+    scene = wavy_room(160, 160, camera)
+    layout, method = Layout.of(160, 160, 48, 6), Ordered(rounds=0)
+    store = Store(tmp_path)
+    job = Job(in_memory(scene.normals, scene.mask), camera, method, layout, store, "z", 1, look=1)
+    assert scene.depth is not None
+    joined = np.log(scene.depth * camera.unit_rays(160, 160)[..., 2])
+    for number in range(len(layout)):
+        store.write("joined", number, joined[layout.block(number).core])
+    steps.decide(job, 0)
+    found = store.read(job.surface(0), 0) - joined[layout.block(0).whole]
+    assert np.nanmax(np.abs(found)) < 0.05
+
+
 def test_a_folder_is_for_one_run(noisy, in_memory, depth_of):
     camera, mask = Orthographic(size=(WIDTH, HEIGHT)), np.ones((HEIGHT, WIDTH), bool)
     source = in_memory(noisy, mask)

@@ -23,6 +23,7 @@ from rayrelief.mesh.closing import closed
 from rayrelief.mesh.distance import farthest
 from rayrelief.mesh.quads import quads_of
 from rayrelief.mesh.seams import without_seam
+from rayrelief.mesh.simplification import _as_files_tell_apart
 from rayrelief.surface import grid_mesh
 from rayrelief.synthetic import GALLERY
 from rayrelief.synthetic.gallery import plane
@@ -80,6 +81,17 @@ def test_fewer_faces_stay_within_the_error(bound, solid):
         np.testing.assert_allclose(np.linalg.norm(fewer.normals, axis=1), 1)
         pixels = fewer.known_pixels()
         assert np.abs(pixels - fewer.vertices[:, :2]).max() < 1, "the pixel next to each vertex"
+
+
+@pytest.mark.parametrize(("apart", "joined"), [(0.0, True), (1.5, True), (4.0, False)])
+def test_vertices_that_32_bits_do_not_tell_apart_are_one(apart, joined):
+    body = trimesh.creation.box().subdivide().subdivide()
+    vertices, faces = np.array(body.vertices) + 1.0, np.array(body.faces, np.int32)
+    a, b = faces[0, :2]
+    vertices[b] = vertices[a] + [0.0, 0.0, apart * np.finfo(np.float32).eps * 1.5]
+    found, left = _as_files_tell_apart(vertices, faces)
+    assert len(vertices) - len(found) == (1 if joined else 0)
+    assert len(faces) - len(left) == (2 if joined else 0)
 
 
 @pytest.mark.parametrize("name", ["sphere", "steps"])

@@ -205,18 +205,15 @@ def find_depth(
         return None, "z", ()
     depth, kind = read_depth(source)
     check_size(str(source), depth, mask)
-    negative = int(np.count_nonzero(depth[mask] < 0))
-    if camera.central and negative:
-        raise FileError(
-            f"{source} has {negative:,} negative depths",
-            expected="depths in front of the camera, and NaN where there are none",
-            remedy="Check the sign of the depth",
-        )
     notes: tuple[str, ...] = ()
     if kind is None:
         kind, meaning = assumed_kind(camera, *mask.shape)
         notes = (f"{source.name}: does not say what its depth measures, taken as {meaning}",)
-    return np.where(mask, depth, np.nan), kind, notes
+    behind = mask & (depth < 0) & camera.central
+    if behind.any():
+        what = "1 depth is" if behind.sum() == 1 else f"{behind.sum():,} depths are"
+        notes = (*notes, f"{source.name}: {what} negative and left out: check the sign")
+    return np.where(mask & ~behind, depth, np.nan), kind, notes
 
 
 def assumed_kind(camera: Camera, height: int, width: int) -> tuple[DepthKind, str]:

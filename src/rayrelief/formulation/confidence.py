@@ -7,12 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from rayrelief.checks import require
 from rayrelief.conventions import SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.intervals import IntervalEquations
 
 # What is left of a pixel without any confidence: it says nothing to others, but follows them.
 LEAST = 1e-6
+
+
+def check_any(largest: float) -> None:
+    """Raise InputError where the largest confidence of a map is 0."""
+    require(
+        largest > 0,
+        "the confidence is 0 everywhere",
+        "more than 0 where the normals are to be used",
+        "Leave it out to trust all of them alike",
+    )
 
 
 def with_confidence(equations: EdgeEquations, confidence: SingleArray) -> EdgeEquations:

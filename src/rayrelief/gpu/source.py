@@ -15,6 +15,7 @@ from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
 from rayrelief.checks import require
 from rayrelief.conventions import DepthKind, FloatArray
+from rayrelief.formulation.confidence import check_any
 
 ROUND = 24  # pixels: boxes of maps are rounded up to multiples
 WASTE = 1.5  # of the pixels that a box needs: a larger workspace is replaced
@@ -132,6 +133,7 @@ def confidence_on(xp: Any, confidence: Any, shape: tuple[int, int]) -> Array:
         "from 0 for none to 1 for full",
         "Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
     )
+    check_any(high)
     return found
 
 
