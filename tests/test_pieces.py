@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numba
 import numpy as np
 import pytest
 
-from rayrelief.pieces import NODES_PER_THREAD, side_by_side, slices, threads_for
+from rayrelief.pieces import NODES_PER_THREAD, ROWS, put, side_by_side, slices, taken, threads_for
 
 MANY = 64 * NODES_PER_THREAD
 CORES = int(numba.config.NUMBA_NUM_THREADS)
+
+
+def _slow(_: int) -> int:
+    """The thread that does it, which has no time for all pieces."""
+    time.sleep(0.01)
+    return threading.get_ident()
 
 
 def test_slices_hold_every_element_once():
@@ -33,7 +40,7 @@ def test_no_more_threads_work_than_were_asked_for(threads, expected):
         assert count == expected
         # Passes only if so many are at work at the same time.
         side_by_side(lambda _: together.wait(60), range(4 * expected))
-        workers = side_by_side(lambda _: threading.get_ident(), range(100))
+        workers = side_by_side(_slow, range(20))
     assert len(set(workers)) <= expected
 
 
@@ -47,3 +54,15 @@ def test_few_nodes_and_what_no_threads_were_given_to_stay_on_this_thread():
 def test_an_error_of_a_piece_is_an_error_of_all():
     with threads_for(MANY, 2), pytest.raises(ZeroDivisionError):
         side_by_side(lambda n: 1 / np.float64(n).item(), range(10))
+
+
+def test_rows_are_taken_and_put_where_the_indices_say():
+    rng = np.random.default_rng(3)
+    rows, indices = rng.normal(size=(3 * ROWS, 2)), rng.permutation(3 * ROWS)[: 2 * ROWS + 5]
+    expected = np.zeros_like(rows)
+    expected[indices] = rows[indices]
+    with threads_for(MANY, 2):
+        found, image = taken(rows, indices), np.zeros_like(rows)
+        put(image, indices, found)
+    np.testing.assert_array_equal(found, rows[indices])
+    np.testing.assert_array_equal(image, expected)

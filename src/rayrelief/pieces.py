@@ -10,13 +10,19 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from rayrelief.compiled import numba
 
 NODES_PER_THREAD = 65536  # fewer do not pay for waking another thread
 
+ROWS = 1 << 15  # that are copied at a time
+
 Piece = TypeVar("Piece")
+Scalar = TypeVar("Scalar", bound=np.generic)
 Made = TypeVar("Made")
 _COUNT: ContextVar[int] = ContextVar("threads", default=1)
 
@@ -48,3 +54,23 @@ def slices(size: int, length: int) -> Iterator[slice]:
     """Pieces of so many elements, a length each."""
     for start in range(0, size, length):
         yield slice(start, min(start + length, size))
+
+
+def taken(rows: npt.NDArray[Scalar], indices: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Scalar]:
+    """Rows (n, ...) of these indices (n,), a copy."""
+    found = np.empty((len(indices), *rows.shape[1:]), dtype=rows.dtype)
+
+    def take(some: slice) -> None:
+        found[some] = np.take(rows, indices[some], axis=0)  # several times as fast as rows[indices]
+
+    side_by_side(take, slices(len(indices), ROWS))
+    return found
+
+
+def put(rows: npt.NDArray[Scalar], indices: Any, values: npt.NDArray[Scalar]) -> None:
+    """Put values (n, ...) into the rows of these indices (n,), each of which is another."""
+
+    def put_some(some: slice) -> None:
+        rows[indices[some]] = values[some]
+
+    side_by_side(put_some, slices(len(indices), ROWS))
