@@ -6,6 +6,7 @@ times as long to compile. Pieces are fixed, so that any number of threads gives 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -42,12 +43,32 @@ def threads_for(nodes: int, threads: int | None) -> Iterator[int]:
 
 def side_by_side(work: Callable[[Piece], Made], pieces: Iterable[Piece]) -> list[Made]:
     """What the work makes of each piece, in their order; on one thread outside ``threads_for``."""
-    pieces = list(pieces)
-    count = min(_COUNT.get(), len(pieces))
-    if count < 2:
-        return [work(piece) for piece in pieces]
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(work, pieces))
+    left = deque(enumerate(pieces))
+    made: dict[int, Made] = {}
+    others = min(_COUNT.get(), len(left)) - 1
+
+    def work_on() -> None:
+        # Piece after piece: a task for each would cost more than a small piece takes.
+        while True:
+            try:
+                number, piece = left.popleft()
+            except IndexError:
+                return
+            try:
+                made[number] = work(piece)
+            except BaseException:
+                left.clear()  # the others end, too
+                raise
+
+    if others < 1:
+        work_on()
+    else:
+        with ThreadPoolExecutor(others) as pool:
+            running = [pool.submit(work_on) for _ in range(others)]
+            work_on()
+        for each in running:
+            each.result()
+    return [made[number] for number in range(len(made))]
 
 
 def slices(size: int, length: int) -> Iterator[slice]:

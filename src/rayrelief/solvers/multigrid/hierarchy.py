@@ -27,7 +27,7 @@ from rayrelief.solvers.multigrid.rows import Rows, stencil
 
 MAX_LEVELS = 50
 ROWS_PER_BLOCK = 1 << 14
-ENTRIES = 1 << 16  # that are copied at a time
+ENTRIES = 1 << 20  # that are copied at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +165,7 @@ def _joined(parts: list[Any], offsets: Any) -> Any:
 
 
 def _copy(part: Any, target: Any, offset: int, some: slice) -> None:
-    target[some] = part[some]
     if offset:
-        target[some] += offset
+        np.add(part[some], offset, out=target[some])
+    else:
+        target[some] = part[some]
