@@ -17,8 +17,8 @@ from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
-from rayrelief.methods.ordered.groups import borders_between, group_shifts
-from rayrelief.methods.ordered.parts import continuous_parts, staying
+from rayrelief.methods.ordered.groups import group_shifts
+from rayrelief.methods.ordered.parts import borders_between, continuous_parts, staying
 from rayrelief.methods.ordered.recipe import PARTS, SEGMENTS
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import Anchors, assemble
