@@ -126,7 +126,8 @@ def _move_groups(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Floa
         changed = np.flatnonzero(now != apart)
         find_closings(edges, pairs, lists, changed, shifts, place, saved, COSTS)
         apart = now
-        known = place, saved, apart
+        order = np.argsort(-saved, kind="stable")
+        known = order[saved[order] > SURE], place, apart
         found: int = _move_together(edges, pairs, lists, of_parts, stays, shifts, known, COSTS)
         moves += found
         if not found:
@@ -150,13 +151,11 @@ def _move_together(
     A border whose parts have been shifted since is looked at anew.
     """
     first, second = pairs[0], pairs[1]
-    places, saved, apart = known
+    order, places, apart = known
     around = (np.full(len(shifts), -1), np.zeros(len(shifts)))  # place in a region, pull of it
     alone = np.empty((len(first), 2))
     moves = 0
-    for p in np.argsort(-saved, kind="mergesort"):
-        if saved[p] <= SURE:
-            break
+    for p in order:
         place = places[p]
         if shifts[first[p]] - shifts[second[p]] != apart[p]:
             place, gain = closing(edges, pairs, lists, p, shifts, costs)
