@@ -17,6 +17,7 @@ ORDER = [
     "checks",
     "optional",
     "compiled",
+    "pieces",
     "memory",
     "conventions",
     "graph",

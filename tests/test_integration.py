@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from rayrelief.backends.cpu import CPU
-from rayrelief.backends.threads import NODES_PER_THREAD
 from rayrelief.cameras.base import Camera, pixel_grid
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.orthographic import Orthographic
@@ -28,6 +27,7 @@ from rayrelief.formulation import ray_plane
 from rayrelief.integration import integrate
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
+from rayrelief.pieces import NODES_PER_THREAD
 from rayrelief.preprocess import Preprocessing
 from rayrelief.scene import Scene
 from rayrelief.solvers.conjugate_gradient import ConjugateGradient

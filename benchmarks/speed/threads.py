@@ -1,22 +1,31 @@
-"""One large map on ever more threads: how far the cores of a machine help."""
+"""One large map on ever more threads: how far the cores of a machine help.
+
+Beside it what the machine itself gains: of arithmetic in registers, which only its cores limit, and
+of a triad over arrays that no cache holds, which its memory does.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 import rayrelief
 from benchmarks.report import Check, Row, Table, columns, progress
 from rayrelief.backends import CPU
+from rayrelief.backends.threads import kernel_threads
+from rayrelief.compiled import njit, prange
 from rayrelief.synthetic.crowd import crowd
 
 FEW, MANY = 2, 16
 FASTER = 5.0
 METHOD = rayrelief.RayPlane(max_iterations=4, tolerance=None)
+LARGE, BLOCKS, ROUNDS = 1 << 25, 1 << 10, 1 << 18  # numbers, shares of them, steps of each
+REPEATS = 3
 
 
 def tables(sizes: Sequence[int]) -> Iterator[Table]:
@@ -26,7 +35,7 @@ def tables(sizes: Sequence[int]) -> Iterator[Table]:
     progress(f"threads: rendering {side}x{side} pixels")
     scene = crowd(side, side)
     rows: list[Row] = []
-    seconds, depths = {}, set()
+    seconds, machine, depths = {}, {}, set()
     for count in counts:
         _run(crowd(96, 96), count)  # has the kernels compiled or loaded
         progress(f"threads: {count}")
@@ -35,7 +44,9 @@ def tables(sizes: Sequence[int]) -> Iterator[Table]:
         seconds[count] = time.perf_counter() - began
         iterations = sum(each.seconds for each in found.history)
         depths.add(hashlib.sha256(found.depth.tobytes()).hexdigest())
-        rows.append((f"{count}", seconds[count], iterations, seconds[1] / seconds[count]))
+        machine[count] = _machine(count)
+        gains = (before / now for before, now in zip(machine[1], machine[count], strict=True))
+        rows.append((f"{count}", seconds[count], iterations, seconds[1] / seconds[count], *gains))
     checks = [Check("results that differ", len(depths) - 1, at_most=0)]
     if MANY in seconds:
         times = seconds[FEW] / seconds[MANY]
@@ -43,9 +54,15 @@ def tables(sizes: Sequence[int]) -> Iterator[Table]:
         checks.append(Check(what, times, at_least=FASTER))
     yield Table(
         f"A crowd of {side}x{side} pixels, {METHOD.max_iterations} iterations of RayPlane()",
-        columns("threads | seconds:.1f | of them iterations:.1f | times as fast as one:.2f"),
+        columns(
+            "threads | seconds:.1f | of them iterations:.1f | times as fast as one:.2f | "
+            "arithmetic alone:.2f | memory alone:.2f"
+        ),
         tuple(rows),
-        ("With assembly and the final result.",),
+        (
+            "With assembly and the final result. The last two columns are what this machine gains "
+            "where nothing else limits it: numbers in registers, and arrays that no cache holds.",
+        ),
         tuple(checks),
     )
 
@@ -60,3 +77,38 @@ def _run(scene: rayrelief.Scene, threads: int) -> rayrelief.Integration:
         on_failure="return",
         memory_check=False,
     )
+
+
+def _machine(threads: int) -> tuple[float, float]:
+    """Seconds of arithmetic in registers and of a triad over large arrays, the best of some."""
+    arrays = np.zeros((3, LARGE))
+    with kernel_threads(threads, LARGE):
+        return _seconds(_count_up, arrays[0, :BLOCKS]), _seconds(_triad, *arrays)
+
+
+def _seconds(kernel: Callable[..., None], *arrays: Any) -> float:
+    """Of the fastest call; the first compiles."""
+    kernel(*(array[:BLOCKS] for array in arrays))
+    found = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        kernel(*arrays)
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+@njit(parallel=True)
+def _count_up(values: Any) -> None:
+    for k in prange(len(values)):
+        value = values[k]
+        for _ in range(ROUNDS):
+            value = 0.5 * value + 1.0
+        values[k] = value
+
+
+@njit(parallel=True)
+def _triad(left: Any, right: Any, out: Any) -> None:
+    share = len(out) // BLOCKS
+    for k in prange(BLOCKS):
+        for i in range(k * share, (k + 1) * share):
+            out[i] = left[i] + 0.5 * right[i]

@@ -18,6 +18,7 @@ from rayrelief.checks import one_of
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray
 from rayrelief.errors import InputError
+from rayrelief.pieces import put, taken
 
 Connectivity = Literal[4, "diagonal", 8]
 IndexArray = npt.NDArray[np.uint32]
@@ -115,12 +116,12 @@ class PixelGraph:
             rows = rows.view()
             rows.flags.writeable = False
             return rows
-        return np.take(rows, self.pixels, axis=0)  # several times as fast as rows[pixels]
+        return taken(rows, self.pixels)
 
     def scatter(self, values: npt.NDArray[Scalar], fill: Any = np.nan) -> npt.NDArray[Scalar]:
         """Image (H, W, ...) of values (N, ...) at the nodes, and ``fill`` elsewhere."""
         image = np.full((self.shape[0] * self.shape[1], *values.shape[1:]), fill, values.dtype)
-        image[self.pixels] = values
+        put(image, self.pixels, values)
         return image.reshape(*self.shape, *values.shape[1:])
 
     def without(self, edges: BoolArray) -> tuple[PixelGraph, IndexArray]:

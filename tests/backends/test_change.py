@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rayrelief.backends.change import relative_change, remembered
 from rayrelief.graph import pixel_graph
+from rayrelief.pieces import threads_for
 
 GRAPH = pixel_graph(np.ones((6, 8), dtype=bool))
 FREE, FREE_TWO = np.zeros(1, dtype=bool), np.zeros(2, dtype=bool)
@@ -51,3 +52,22 @@ def test_the_shift_of_an_anchored_component_is_a_change():
     assert relative_change(GRAPH, held, RELIEF + 0.1, RELIEF) == pytest.approx(0.1)
     x = 3.0 + RELIEF
     assert relative_change(GRAPH, held, x, remembered(GRAPH, held, x)) < 1e-6
+
+
+def test_a_large_surface_is_compared_in_pieces_that_any_number_of_threads_adds_up_alike():
+    mask = np.ones((500, 600), dtype=bool)
+    mask[:, 400] = False
+    graph, held = pixel_graph(mask), np.array([False, True])
+    new, old = 5.0 + np.random.default_rng(7).normal(size=(2, graph.size))
+    found = []
+    for threads in (1, 2, 3):
+        with threads_for(graph.size, threads):
+            kept = remembered(graph, held, new)
+            found.append((relative_change(graph, held, new, old), kept.tobytes()))
+    assert len(set(found)) == 1
+    parts = [slice(*graph.starts[c : c + 2]) for c in range(2)]
+    free = new[parts[0]] - new[parts[0]].mean()
+    moved = (new - old)[parts[0]].var() * free.size + ((new - old)[parts[1]] ** 2).sum()
+    relief = sum(new[part].var() * new[part].size for part in parts)
+    assert found[0][0] == pytest.approx(np.sqrt(moved / relief))
+    np.testing.assert_allclose(kept, np.append(free, new[parts[1]]), rtol=1e-6, atol=1e-6)

@@ -17,11 +17,11 @@ TIMEOUT = 600  # seconds: only a run that hangs gets there
 SCRIPT = """
 import sys
 import rayrelief
-from rayrelief.backends import threads
+from rayrelief import pieces
 from rayrelief.synthetic.gallery import sphere
 
 def job(number):
-    threads.NODES_PER_THREAD = 100  # so that threads really run
+    pieces.NODES_PER_THREAD = 100  # so that threads really run
     scene = sphere(40, 48)
     try:
         method = rayrelief.RayPlane(max_iterations=3)

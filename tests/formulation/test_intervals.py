@@ -14,9 +14,16 @@ from rayrelief.cameras.fisheye import Equidistant
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.view import View
-from rayrelief.formulation.intervals import EXACT, agreeing_average, interval_equations
+from rayrelief.formulation import edge_equations
+from rayrelief.formulation.intervals import (
+    EXACT,
+    NOISELESS,
+    agreeing_average,
+    interval_equations,
+)
 from rayrelief.graph import pixel_graph
 from rayrelief.methods.ordered.recipe import Ordered
+from rayrelief.pieces import NODES_PER_THREAD, threads_for
 from rayrelief.problem import assemble
 from rayrelief.synthetic import GALLERY, render, with_extended_errors, with_rotation_noise
 from rayrelief.synthetic.shapes import Plane, Sphere
@@ -199,3 +206,15 @@ def test_noise_makes_no_valleys_on_a_plane(degrees):
     exists = equations.graph.exists[::2]
     assert np.median(np.abs(equations.half_width[exists])) == 0.0
     assert np.mean(np.abs(equations.half_width[exists]) > equations.sigma[exists]) < 0.1
+
+
+def test_pieces_and_threads_leave_no_trace(monkeypatch):
+    scene = GALLERY["still_life"](60, 80)
+    noisy = with_rotation_noise(scene.normals, 2.0, np.random.default_rng(1))
+    whole = equations_of(scene, noisy)
+    assert whole.noise > NOISELESS, "normals are averaged"
+    monkeypatch.setattr(edge_equations, "NODES_AT_A_TIME", 7)
+    with threads_for(scene.mask.sum() * NODES_PER_THREAD, 2):
+        parts = equations_of(scene, noisy)
+    for name in ("offset", "gamma", "half_width", "sigma", "lead", "noise"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name), err_msg=name)

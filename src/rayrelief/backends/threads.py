@@ -10,8 +10,7 @@ from contextlib import contextmanager
 
 from rayrelief.compiled import numba, parallel
 from rayrelief.errors import IntegrationError
-
-NODES_PER_THREAD = 65536  # fewer do not pay for waking another thread
+from rayrelief.pieces import threads_for
 
 
 class _Threads:
@@ -49,12 +48,10 @@ def kernel_threads(threads: int | None, nodes: int) -> Iterator[None]:
             remedy="Start processes with multiprocessing.get_context('spawn') or 'forkserver', or "
             "leave NUMBA_THREADING_LAYER unset, or set it to 'workqueue'",
         )
-    with _THREADS.one_at_a_time:
+    with _THREADS.one_at_a_time, threads_for(nodes, threads) as count:
         _start()
-        available = int(numba.config.NUMBA_NUM_THREADS)
-        useful = max(1, nodes // NODES_PER_THREAD)
         before = numba.get_num_threads()
-        numba.set_num_threads(min(int(threads or available), available, useful))
+        numba.set_num_threads(count)
         try:
             yield
         finally:

@@ -16,12 +16,13 @@ from rayrelief.cameras.view import View
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import (
     COINCIDENT,
+    EdgeBlock,
     EdgeEquations,
     Unknown,
     dot,
-    edge_blocks,
     empty_factors,
     empty_terms,
+    on_edge_blocks,
     pixels_per_ray,
 )
 from rayrelief.formulation.ray_plane import AXIS
@@ -39,7 +40,8 @@ def auxiliary_edge_equations(graph: PixelGraph, normals: FloatArray, view: View)
     corners = corner_rays(points, wraps=view.wraps).reshape(-1, 3)
     rise = rise_of_depth if parallel else rise_of_log_depth
     offset, gamma = empty_terms(graph), empty_factors(graph)
-    for edge in edge_blocks(graph, graph.gather(normals), graph.gather(points)):
+
+    def fill(edge: EdgeBlock) -> None:
         step, at = graph.steps[edge.direction], (edge.direction, edge.nodes)
         v, u = np.divmod(graph.pixels[edge.nodes].astype(np.int64), graph.shape[1])
         midway = 0.5 * (edge.r_a + edge.r_b)
@@ -55,6 +57,8 @@ def auxiliary_edge_equations(graph: PixelGraph, normals: FloatArray, view: View)
             offset[at] = np.where(edge.exists, total / count, 0.0)
         focal = pixels_per_ray(step, edge.r_b - edge.r_a, 0.0 if parallel else COINCIDENT)
         gamma[at] = focal * dot(edge.n_a, AXIS if parallel else edge.r_a)  # 0 without an edge
+
+    on_edge_blocks(fill, graph, graph.gather(normals), graph.gather(points))
     unknown: Unknown = "depth" if parallel else "log-depth"
     return EdgeEquations(graph, offset, gamma, gamma, unknown).without_impossible()
 

@@ -7,12 +7,13 @@ import numpy as np
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import (
+    EdgeBlock,
     EdgeEquations,
     dot,
-    edge_blocks,
     empty_factors,
     empty_terms,
     node_blocks,
+    on_edge_blocks,
     pixels_per_ray,
 )
 from rayrelief.graph import PixelGraph
@@ -24,12 +25,15 @@ def central_equations(graph: PixelGraph, normals: FloatArray, rays: FloatArray) 
     gamma = f n_a.tau_a and delta = f n_a.(tau_b - tau_a) with f = |u_b - u_a| / |tau_b - tau_a|.
     """
     offset, gamma = empty_terms(graph), empty_factors(graph)
-    for edge in edge_blocks(graph, normals, rays):
+
+    def fill(edge: EdgeBlock) -> None:
         step = edge.r_b - edge.r_a
         focal = pixels_per_ray(graph.steps[edge.direction], step)  # 0 where there is no edge
         at = edge.direction, edge.nodes
         factor = focal * dot(edge.n_a, edge.r_a)
         gamma[at], offset[at] = factor, _offset(focal * dot(edge.n_a, step), factor)
+
+    on_edge_blocks(fill, graph, normals, rays)
     return EdgeEquations(graph, offset, gamma, gamma, "log-depth")
 
 
@@ -57,12 +61,15 @@ def orthographic_equations(
 ) -> EdgeEquations:
     """Equations for depth along parallel rays that start at origins (N, 3) with normals (N, 3)."""
     offset, gamma = empty_terms(graph), empty_factors(graph)
-    for edge in edge_blocks(graph, normals, origins):
+
+    def fill(edge: EdgeBlock) -> None:
         step = edge.r_b - edge.r_a
         focal = pixels_per_ray(graph.steps[edge.direction], step, coincident=0.0)
         at = edge.direction, edge.nodes
         factor = focal * edge.n_a[:, 2]
         gamma[at], offset[at] = factor, _offset(focal * dot(edge.n_a, step), factor)
+
+    on_edge_blocks(fill, graph, normals, origins)
     return EdgeEquations(graph, offset, gamma, gamma, "depth")
 
 

@@ -7,7 +7,7 @@ it becomes a weighted graph Laplacian, whose free constant per component is fixe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
@@ -15,9 +15,13 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import IndexArray, PixelGraph
+from rayrelief.pieces import side_by_side, slices
 
 COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
 NODES_AT_A_TIME = 1 << 13  # whose edges are evaluated: their vectors stay in the cache
+# Large maps have several times as many, up to a share of the map: each of several threads holds the
+# interpreter between two operations of NumPy, for which the others wait.
+MOST_BLOCKS, LEAST_PIECES = 4, 64
 
 Unknown = Literal["log-depth", "depth"]
 _Terms = TypeVar("_Terms", FloatArray, SingleArray)
@@ -117,14 +121,22 @@ class EdgeBlock:
     r_b: FloatArray
 
 
-def edge_blocks(
-    graph: PixelGraph, normals: FloatArray, rays: FloatArray, *, every: int = 1
-) -> Iterator[EdgeBlock]:
-    """All edges with normals (N, 3) and rays or origins (N, 3), a block of nodes at a time.
+def on_edge_blocks(
+    work: Callable[[EdgeBlock], None],
+    graph: PixelGraph,
+    normals: FloatArray,
+    rays: FloatArray,
+    *,
+    every: int = 1,
+) -> None:
+    """Work on all edges with normals (N, 3) and rays or origins (N, 3), a block of nodes at a time.
 
-    Of ``every`` so many directions the first: with 2 each edge comes once.
+    Of ``every`` so many directions the first: with 2 each edge comes once. Blocks of different
+    nodes are worked on side by side.
     """
-    for nodes, here in node_blocks(graph):
+
+    def on_nodes(nodes: slice) -> None:
+        here = np.arange(nodes.start, nodes.stop, dtype=np.uint32)
         n_a, r_a = _by_component(normals[nodes]), _by_component(rays[nodes])
         for d in range(0, len(graph.steps), every):
             b = graph.neighbours[d, nodes]
@@ -132,13 +144,20 @@ def edge_blocks(
             r_b = _by_component(np.take(rays, b, axis=0))
             if any(graph.turn):
                 r_b[:, :2] += graph.turns(d, nodes) * graph.turn
-            yield EdgeBlock(d, nodes, b != here, n_a, n_b, r_a, r_b)
+            work(EdgeBlock(d, nodes, b != here, n_a, n_b, r_a, r_b))
+
+    side_by_side(on_nodes, node_pieces(graph))
+
+
+def node_pieces(graph: PixelGraph) -> Iterator[slice]:
+    """Consecutive nodes that threads work on side by side."""
+    blocks = graph.size // (LEAST_PIECES * NODES_AT_A_TIME)
+    return slices(graph.size, min(max(blocks, 1), MOST_BLOCKS) * NODES_AT_A_TIME)
 
 
 def node_blocks(graph: PixelGraph) -> Iterator[tuple[slice, IndexArray]]:
     """Blocks of consecutive nodes, as a slice and as numbers."""
-    for start in range(0, graph.size, NODES_AT_A_TIME):
-        nodes = slice(start, min(start + NODES_AT_A_TIME, graph.size))
+    for nodes in slices(graph.size, NODES_AT_A_TIME):
         yield nodes, np.arange(nodes.start, nodes.stop, dtype=np.uint32)
 
 

@@ -24,9 +24,9 @@ from rayrelief.formulation.edge_equations import (
     EdgeBlock,
     EdgeEquations,
     dot,
-    edge_blocks,
     kept,
-    node_blocks,
+    node_pieces,
+    on_edge_blocks,
     pixels_per_ray,
 )
 from rayrelief.formulation.lone import without_lone
@@ -34,6 +34,7 @@ from rayrelief.formulation.loops import Loops
 from rayrelief.formulation.ray_plane import difference_of, log_omega_of
 from rayrelief.formulation.steep import less_steep
 from rayrelief.graph import PixelGraph, Scalar
+from rayrelief.pieces import side_by_side
 
 STEEPEST = 1e3  # slope in pixels per pixel: beyond it a plane is seen edge-on
 # Standard deviation of the equation of a continuous surface in pixels: where both normals agree,
@@ -136,7 +137,7 @@ def interval_equations(
         at_nodes = agreeing_average(graph, at_nodes, noise)
         _fill_intervals(graph, at_nodes, places, parallel, (gamma, half_width, lead, leverage))
     del at_nodes, places  # what follows needs the memory
-    sigma = _sigma(half_width, leverage, noise)
+    sigma = _sigma(graph, half_width, leverage, noise)
     grows = loops.growth(noise)
     np.copyto(half_width, grows, where=grows > np.abs(half_width))
     return IntervalEquations(
@@ -157,14 +158,18 @@ def interval_equations(
 def agreeing_average(graph: PixelGraph, normals: FloatArray, noise: float) -> FloatArray:
     """Normals (N, 3), each averaged with those beside it that the noise alone may tell apart."""
     average = normals.copy()
-    for nodes, here in node_blocks(graph):
+
+    def fill(nodes: slice) -> None:
+        total, here = average[nodes], np.arange(nodes.start, nodes.stop, dtype=np.uint32)
         for towards in graph.neighbours:
             b = towards[nodes]
             beside = np.take(normals, b, axis=0)
             apart = beside - normals[nodes]
             say = np.exp(-0.5 * dot(apart, apart) / (AGREE * noise) ** 2)
-            average[nodes] += np.where(b != here, say, 0.0)[:, None] * beside
-    average /= np.sqrt(dot(average, average))[:, None]
+            total += np.where(b != here, say, 0.0)[:, None] * beside
+        total /= np.sqrt(dot(total, total))[:, None]
+
+    side_by_side(fill, node_pieces(graph))
     return average
 
 
@@ -173,9 +178,12 @@ def _offsets(graph: PixelGraph, normals: FloatArray, view: View) -> SingleArray:
     parallel = view.origins is not None
     places = graph.gather(view.rays if view.origins is None else view.origins)
     offset: SingleArray = np.empty((len(graph.steps) // 2, graph.size), dtype=np.float32)
-    for edge in edge_blocks(graph, normals, places, every=2):
+
+    def fill(edge: EdgeBlock) -> None:
         found = difference_of(edge) if parallel else log_omega_of(edge)
         offset[edge.direction // 2, edge.nodes] = found
+
+    on_edge_blocks(fill, graph, normals, places, every=2)
     return offset
 
 
@@ -204,7 +212,8 @@ def _fill_intervals(
     """
     gamma, half_width, lead, leverage = out
     coincident = 0.0 if parallel else COINCIDENT
-    for edge in edge_blocks(graph, normals, places, every=2):
+
+    def fill(edge: EdgeBlock) -> None:
         step, at = graph.steps[edge.direction], (edge.direction // 2, edge.nodes)
         focal = pixels_per_ray(step, edge.r_b - edge.r_a, coincident)
         length = math.hypot(*step)
@@ -214,6 +223,8 @@ def _fill_intervals(
         half_width[at] = 0.5 * length * ends
         lead[at] = focal * (rise_a - rise_b)
         leverage[at] = 0.25 * length**2 * variance
+
+    on_edge_blocks(fill, graph, normals, places, every=2)
 
 
 def _unit_rays(graph: PixelGraph, view: View) -> FloatArray:
@@ -257,12 +268,18 @@ def _beyond_allowed(noise: float) -> float:
     return math.sqrt(max(noise**2 - ALLOWED**2, 0.0))
 
 
-def _sigma(half_width: SingleArray, leverage: SingleArray, noise: float) -> SingleArray:
+def _sigma(
+    graph: PixelGraph, half_width: SingleArray, leverage: SingleArray, noise: float
+) -> SingleArray:
     """Sigma of every equation, in place of its leverage; noise is taken off the widths in place."""
     excess = _beyond_allowed(noise) ** 2
-    for width, lever in zip(half_width, leverage, strict=True):
+
+    def fill(nodes: slice) -> None:
+        width, lever = half_width[:, nodes], leverage[:, nodes]
         from_noise = excess * lever.astype(np.float64)
         squared = np.maximum(width.astype(np.float64) ** 2 - LEFT * from_noise, 0.0)
         width[:] = np.copysign(np.sqrt(squared), width)
         lever[:] = np.sqrt(EXACT**2 + SPREAD**2 * squared + from_noise)
+
+    side_by_side(fill, node_pieces(graph))
     return leverage

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.formulation.edge_equations import node_pieces
 from rayrelief.graph import PixelGraph
+from rayrelief.pieces import side_by_side
 
 GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 # Loops of so many pixels fail to close by at most UNRELATED times as much, over what noise of each
@@ -65,7 +68,8 @@ class Loops:
         if _is_straight(graph):
             right, below = graph.neighbours[0], graph.neighbours[2]
             edges = offset[0], offset[1], gamma[0], gamma[1], leverage[0], leverage[1]
-            _go_around(right, below, edges, curl, variance)
+            go_around = partial(_go_around, right, below, edges, curl, variance)
+            side_by_side(go_around, node_pieces(graph))
         return cls(graph, curl, variance)
 
     def noise(self) -> float:
@@ -95,8 +99,11 @@ class Loops:
         beyond = np.abs(self.curl) - np.float32(noise) * np.sqrt(self.leverage)
         sure = np.where(beyond > 0.0, np.copysign(beyond, self.curl), np.float32(0.0))
         across, down = grows[:2]
-        _agree(sure, below, above, across)
-        _agree(sure, right, left, down)
+        for agree in (
+            partial(_agree, sure, below, above, across),
+            partial(_agree, sure, right, left, down),
+        ):
+            side_by_side(agree, node_pieces(graph))
         if len(grows) > 2:
             # A diagonal crosses a border where both ways around its corners do.
             np.maximum(across, down[right], out=grows[2])
@@ -139,10 +146,10 @@ def _is_straight(graph: PixelGraph) -> bool:
     return graph.steps[0] == (1, 0)
 
 
-@njit(cache=True)
-def _go_around(right: Any, below: Any, edges: Any, curl: Any, variance: Any) -> None:
+@njit(cache=True, nogil=True)
+def _go_around(right: Any, below: Any, edges: Any, curl: Any, variance: Any, some: Any) -> None:
     offset, drop, gamma, focal, lever, plumb = edges  # each across, then down
-    for a in range(len(right)):
+    for a in range(some.start, some.stop):
         b, c = right[a], below[a]
         corner = below[b]
         if a in (b, c) or corner in (b, c) or right[c] != corner:
@@ -153,10 +160,10 @@ def _go_around(right: Any, below: Any, edges: Any, curl: Any, variance: Any) -> 
         variance[a] = lever[a] + plumb[b] + lever[c] + plumb[a]
 
 
-@njit(cache=True)
-def _agree(curl: Any, ahead: Any, back: Any, grows: Any) -> None:
+@njit(cache=True, nogil=True)
+def _agree(curl: Any, ahead: Any, back: Any, grows: Any, some: Any) -> None:
     """The least curl of the loops on both sides of each edge, if all have the same sign."""
-    for a in range(len(grows)):
+    for a in range(some.start, some.stop):
         sign = np.sign(curl[a])
         least = abs(curl[a])
         here, there = a, a

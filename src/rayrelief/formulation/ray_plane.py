@@ -19,9 +19,9 @@ from rayrelief.formulation.edge_equations import (
     EdgeBlock,
     EdgeEquations,
     dot,
-    edge_blocks,
     empty_factors,
     empty_terms,
+    on_edge_blocks,
     pixels_per_ray,
 )
 from rayrelief.graph import PixelGraph
@@ -147,13 +147,16 @@ def central_equations(
     """
     log_omega, gamma = empty_terms(graph), empty_factors(graph)
     gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
-    for edge in edge_blocks(graph, normals, rays):
+
+    def fill(edge: EdgeBlock) -> None:
         at = edge.direction, edge.nodes
         log_omega[at] = log_omega_of(edge, midpoint, outlier_threshold, outlier_samples)
         focal = pixels_per_ray(graph.steps[edge.direction], edge.r_b - edge.r_a)
         cosine = np.where(edge.exists, dot(edge.n_a, edge.r_a), 0.0)
         gamma_weight[at] = _weight_factor(focal, cosine, weight_constant)
         gamma[at] = _cost_factor(focal, cosine, cost_factor)
+
+    on_edge_blocks(fill, graph, normals, rays)
     equations = EdgeEquations(graph, log_omega, gamma, gamma_weight, "log-depth")
     return equations.without_impossible()
 
@@ -173,13 +176,16 @@ def orthographic_equations(
     """
     offset, gamma = empty_terms(graph), empty_factors(graph)
     gamma_weight = _room_for_weights(gamma, cost_factor, weight_constant)
-    for edge in edge_blocks(graph, normals, origins):
+
+    def fill(edge: EdgeBlock) -> None:
         at = edge.direction, edge.nodes
         offset[at] = difference_of(edge, midpoint)
         focal = pixels_per_ray(graph.steps[edge.direction], edge.r_b - edge.r_a, coincident=0.0)
         cosine = np.where(edge.exists, edge.n_a[:, 2], 0.0)
         gamma_weight[at] = _weight_factor(focal, cosine, weight_constant)
         gamma[at] = _cost_factor(focal, cosine, cost_factor)
+
+    on_edge_blocks(fill, graph, normals, origins)
     equations = EdgeEquations(graph, offset, gamma, gamma_weight, "depth")
     return equations.without_impossible()
 

@@ -18,6 +18,7 @@ from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance, settle
 from rayrelief.solvers.base import Iterative, LinearSolution
 from rayrelief.solvers.kernels import block_range, dot, flow, residual_limits, residual_square
+from rayrelief.solvers.segments import segments_of
 
 PORTION = 40_000_000  # nodes times steps of one call
 NODES_PER_BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
@@ -72,7 +73,7 @@ class _PreparedConjugateGradient:
         anchors, inverse = self.operator.anchors, self.inverse_diagonal
         system = graph.neighbours, self.operator.conductance, anchors, inverse, rhs
         rtol, max_steps = self.recipe.rtol * tighten, self.recipe.max_steps
-        limits = residual_limits(graph.starts, anchors, rhs, x, inverse, 1.0, rtol)
+        limits = residual_limits(segments_of(graph.starts), anchors, rhs, x, inverse, 1.0, rtol)
         for c in range(first_small):
             lo, hi = graph.starts[c], graph.starts[c + 1]
             # In portions of a fraction of a second, between which Python can be interrupted.

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from rayrelief.compiled import njit
+from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.solvers.segments import Segments, ends, of_components, of_each
 
 EPSILON = float(np.finfo(np.float64).eps)
 FUSED = {"contract"}  # multiply and add in one instruction; the order of sums stays as written
@@ -88,20 +90,43 @@ def residual_square(anchors: Any, inverse: Any, factor: float, r: Any, lo: int) 
     return total
 
 
-@njit(cache=True, error_model="numpy")
 def residual_limits(
-    starts: Any, anchors: Any, rhs: Any, x: Any, inverse: Any, factor: float, rtol: float
-) -> Any:
-    """``residual_square`` at which each component counts as solved.
+    segments: Segments,
+    anchors: SingleArray,
+    rhs: FloatArray,
+    x: FloatArray,
+    inverse: FloatArray | SingleArray,
+    factor: float,
+    rtol: float,
+) -> FloatArray:
+    """``residual_square`` (C,) at which each component counts as solved.
 
     Next to no right-hand side is common: plateaus whose jumps have no weight. There the residual
     ends in rounding errors of x, and following these leads to infinity. Of what anchors ask for
     only the part counts that their edges resist.
     """
-    limits = np.zeros(len(starts) - 1)
-    for c in range(len(limits)):
+    squares = of_each(segments, _right_and_rounding, 2, anchors, rhs, x, inverse, factor)
+    right, rounding = of_components(segments, squares)
+    limits: FloatArray = rtol * rtol * right + rounding
+    return limits
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _right_and_rounding(
+    out: Any,
+    segments: Any,
+    anchors: Any,
+    rhs: Any,
+    x: Any,
+    inverse: Any,
+    factor: float,
+    some: Any,
+) -> None:
+    """Squares of the right-hand side, and of the rounding errors of the residual."""
+    for k in range(some.start, some.stop):
+        lo, hi = ends(segments, k)
         right = rounding = 0.0
-        for i in range(starts[c], starts[c + 1]):
+        for i in range(lo, hi):
             flux = rhs[i]
             error = EPSILON * x[i] * factor / inverse[i] if inverse[i] > 0.0 else 0.0
             if len(anchors) > 0:
@@ -109,5 +134,4 @@ def residual_limits(
                 flux, error = share * (rhs[i] - anchors[i] * x[i]), share * error
             right += flux * flux
             rounding += error * error
-        limits[c] = rtol * rtol * right + rounding
-    return limits
+        out[k, 0], out[k, 1] = right, rounding

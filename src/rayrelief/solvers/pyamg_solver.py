@@ -17,6 +17,7 @@ from rayrelief.optional import library
 from rayrelief.solvers.anchoring import balance, settle
 from rayrelief.solvers.base import Iterative, LinearSolution
 from rayrelief.solvers.kernels import residual_limits
+from rayrelief.solvers.segments import segments_of
 from rayrelief.solvers.sparse import Parts, csr_matrix, rounding
 
 
@@ -95,7 +96,8 @@ class _PreparedPyAMG:
         diagonal = operator.row_sums()
         inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
         rtol = self.recipe.rtol * tighten
-        limits = np.sqrt(residual_limits(starts, operator.anchors, b, x, inverse, 1.0, rtol))
+        square = residual_limits(segments_of(starts), operator.anchors, b, x, inverse, 1.0, rtol)
+        limits = np.sqrt(square)
         share = np.ones_like(b)  # as in residual_square
         if operator.diagonal is not None:
             share -= operator.diagonal * inverse

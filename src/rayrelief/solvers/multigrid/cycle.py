@@ -7,6 +7,7 @@ any number of threads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from rayrelief.compiled import njit, prange
 from rayrelief.conventions import FloatArray, SingleArray
+from rayrelief.pieces import side_by_side, slices
 from rayrelief.solvers.kernels import FUSED, block_range
 from rayrelief.solvers.multigrid.galerkin import Transfer
 from rayrelief.solvers.multigrid.rows import Rows
@@ -25,6 +27,7 @@ DAMPING = 0.9
 # constant: its equation is nothing but rounding errors, and following it leads far away.
 NEGLIGIBLE = 1e-12
 ROWS_PER_BLOCK = 1024
+ROWS_AT_A_TIME = 1 << 16  # of kernels that are called for pieces
 SERIAL = 16384  # rows; fewer do not pay for waking another thread
 
 
@@ -83,7 +86,8 @@ class Restriction:
     def of(cls, up: Transfer, down: Transfer) -> Restriction:
         """Of an interpolation to the pixels, whose rows are short, and its transpose."""
         place = np.empty(len(down.column), dtype=np.uint8)
-        _find_places(up.start, up.column, down.start.copy(), place)
+        find = partial(_find_places, down.arrays, up.arrays, place)
+        side_by_side(find, slices(len(down.start) - 1, ROWS_AT_A_TIME))
         return cls(down.start, down.column, place)
 
     @property
@@ -95,15 +99,15 @@ class Restriction:
 def damped_inverse(rows: Rows, anchors: SingleArray, mass: SingleArray) -> FloatArray:
     """DAMPING over the sum of positive conductances and anchors; 0 where next to nothing holds."""
     inverse = np.empty(rows.size)
-    _invert_diagonal(*rows.arrays, anchors, mass, inverse)
+    invert = partial(_invert_diagonal, rows.arrays, anchors, mass, inverse)
+    side_by_side(invert, slices(rows.size, ROWS_AT_A_TIME))
     return inverse
 
 
-@njit(cache=True)
-def _invert_diagonal(
-    start: Any, column: Any, conductance: Any, anchors: Any, mass: Any, inverse: Any
-) -> None:
-    for i in range(len(inverse)):
+@njit(cache=True, nogil=True)
+def _invert_diagonal(rows: Any, anchors: Any, mass: Any, inverse: Any, some: Any) -> None:
+    start, _, conductance = rows
+    for i in range(some.start, some.stop):
         total = 0.0
         for e in range(start[i], start[i + 1]):
             total += max(conductance[e], 0.0)
@@ -201,14 +205,17 @@ def _gather(transfer: Any, source: Any, target: Any, lo: int, hi: int, add: bool
         target[i] = total
 
 
-@njit(cache=True)
-def _find_places(row_start: Any, row_column: Any, free: Any, place: Any) -> None:
-    """Fill in the entries in the order of ``transposed``; the ``free`` ones are used up."""
-    for i in range(len(row_start) - 1):
-        for e in range(row_start[i], row_start[i + 1]):
-            j = row_column[e]
-            place[free[j]] = e - row_start[i]
-            free[j] += 1
+@njit(cache=True, nogil=True)
+def _find_places(down: Any, up: Any, place: Any, some: Any) -> None:
+    """Where the rows of fine nodes have some of the coarse nodes."""
+    start, column, _ = down
+    up_start, up_column, _ = up
+    for j in range(np.uint64(some.start), np.uint64(some.stop)):
+        for e in range(np.uint64(start[j]), np.uint64(start[j + np.uint64(1)])):
+            first = at = np.uint64(up_start[column[e]])
+            while up_column[at] != j:
+                at += np.uint64(1)
+            place[e] = at - first
 
 
 @njit(cache=True, parallel=True, fastmath=FUSED)

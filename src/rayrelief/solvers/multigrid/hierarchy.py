@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from rayrelief.compiled import njit, prange
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.operators import Operator
+from rayrelief.pieces import side_by_side, slices
 from rayrelief.solvers.kernels import block_range
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
@@ -25,6 +27,7 @@ from rayrelief.solvers.multigrid.rows import Rows, stencil
 
 MAX_LEVELS = 50
 ROWS_PER_BLOCK = 1 << 14
+ENTRIES = 1 << 16  # that are copied at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +147,24 @@ def _stack(parts: list[Any], offsets: Any) -> tuple[Any, Any, Any]:
     values = [part.arrays[2] for part in parts]
     parts.clear()
     begins = np.cumsum([0, *(len(column) for column in columns[:-1])])
-    start = np.zeros(1 + sum(len(start) - 1 for start in starts), dtype=np.int32)
-    np.concatenate(
-        [part[1:] + begin for part, begin in zip(starts, begins, strict=True)],
-        out=start[1:],
-        casting="same_kind",
-    )
-    for part, offset in zip(columns, offsets, strict=True):
-        np.add(part, np.uint32(offset), out=part)
-    column = np.concatenate(columns)
-    columns.clear()
-    return start, column, np.concatenate(values)
+    starts = [starts[0][:1], *(start[1:] for start in starts)]
+    start = _joined(starts, [0, *begins])
+    column = _joined(columns, offsets)
+    return start, column, _joined(values, [0] * len(values))
+
+
+def _joined(parts: list[Any], offsets: Any) -> Any:
+    """Concatenate arrays, each moved by its offset; the list is emptied on the way."""
+    whole = np.empty(sum(len(part) for part in parts), dtype=parts[0].dtype)
+    end = 0
+    for offset in offsets:
+        part = parts.pop(0)
+        end, target = end + len(part), whole[end : end + len(part)]
+        side_by_side(partial(_copy, part, target, int(offset)), slices(len(part), ENTRIES))
+    return whole
+
+
+def _copy(part: Any, target: Any, offset: int, some: slice) -> None:
+    target[some] = part[some]
+    if offset:
+        target[some] += offset

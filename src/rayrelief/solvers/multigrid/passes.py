@@ -1,33 +1,17 @@
-"""Passes of conjugate gradients over the pixels, segment by segment.
-
-Segments of nodes lie within a component and are fixed, and their sums are added in order, so that
-any number of threads gives the same bits.
-"""
+"""Passes of conjugate gradients over the pixels, segment by segment."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.compiled import njit, prange
-from rayrelief.graph import PixelGraph
 from rayrelief.solvers.kernels import FUSED, block_range, dot, flow, residual_square
 from rayrelief.solvers.multigrid.cycle import DAMPING
+from rayrelief.solvers.segments import SEGMENT, ends, for_each, sums
 
-SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
 SMALLEST = 1e-37
-
-Segments = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-
-
-def segments_of(graph: PixelGraph) -> Segments:
-    """Cut components into segments: (S + 1,) their bounds and (S,) the component of each."""
-    counts = (np.diff(graph.starts) + SEGMENT - 1) // SEGMENT
-    owner = np.repeat(np.arange(graph.component_count), counts)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.append(graph.starts[owner] + within * SEGMENT, graph.size), owner
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
@@ -51,9 +35,9 @@ def invert_diagonal(conductance: Any, anchors: Any, inverse: Any) -> None:
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def begin(matrix: Any, inverse: Any, rhs: Any, x: Any, r: Any, z: Any, segments: Any) -> Any:
     """Residual r and the first Jacobi step z; returns r.r of each component."""
-    partial = _for_each(segments)
+    partial = for_each(segments)
     for k in prange(len(partial)):
-        lo, hi = _ends(segments, k)
+        lo, hi = ends(segments, k)
         flow(matrix, x, r, lo, hi)
         r_block, z_block, inverse_block, rhs_block = r[lo:hi], z[lo:hi], inverse[lo:hi], rhs[lo:hi]
         for i in range(hi - lo):
@@ -61,14 +45,14 @@ def begin(matrix: Any, inverse: Any, rhs: Any, x: Any, r: Any, z: Any, segments:
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
         partial[k] = residual_square(matrix[2], inverse, DAMPING, r_block, lo)
-    return _sums(partial, segments)
+    return sums(partial, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def residual(matrix: Any, r: Any, z: Any, q: Any, segments: Any) -> None:
     """q = r - A z."""
     for k in prange(len(segments[1])):
-        lo, hi = _ends(segments, k)
+        lo, hi = ends(segments, k)
         flow(matrix, z, q, lo, hi)
         r_block, q_block = r[lo:hi], q[lo:hi]
         for i in range(hi - lo):
@@ -78,23 +62,23 @@ def residual(matrix: Any, r: Any, z: Any, q: Any, segments: Any) -> None:
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def smooth(matrix: Any, inverse: Any, r: Any, z: Any, q: Any, segments: Any) -> Any:
     """q = z after one more Jacobi step, the preconditioned residual; returns r.q, sum r, sum q."""
-    rq, sum_r, sum_q = _for_each(segments), _for_each(segments), _for_each(segments)
+    rq, sum_r, sum_q = for_each(segments), for_each(segments), for_each(segments)
     for k in prange(len(rq)):
-        lo, hi = _ends(segments, k)
+        lo, hi = ends(segments, k)
         flow(matrix, z, q, lo, hi)
         r_block, q_block, z_block, inverse_block = r[lo:hi], q[lo:hi], z[lo:hi], inverse[lo:hi]
         for i in range(hi - lo):
             q_block[i] = z_block[i] + inverse_block[i] * (r_block[i] - q_block[i])
         rq[k] = dot(r_block, q_block)
         sum_r[k], sum_q[k] = _sum(r_block), _sum(q_block)
-    return _sums(rq, segments), _sums(sum_r, segments), _sums(sum_q, segments)
+    return sums(rq, segments), sums(sum_r, segments), sums(sum_q, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def turn(factor: Any, mean: Any, p: Any, q: Any, segments: Any) -> None:
     """Next direction: p = q - mean + factor p; p is not read where the factor is zero."""
     for k in prange(len(segments[1])):
-        lo, hi = _ends(segments, k)
+        lo, hi = ends(segments, k)
         component = segments[1][k]
         p_block, q_block, turn, shift = p[lo:hi], q[lo:hi], factor[component], mean[component]
         if turn == 0.0:
@@ -108,12 +92,12 @@ def turn(factor: Any, mean: Any, p: Any, q: Any, segments: Any) -> None:
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def multiply(matrix: Any, p: Any, z: Any, segments: Any) -> Any:
     """z = A p; returns p.z of each component."""
-    partial = _for_each(segments)
+    partial = for_each(segments)
     for k in prange(len(partial)):
-        lo, hi = _ends(segments, k)
+        lo, hi = ends(segments, k)
         flow(matrix, p, z, lo, hi)
         partial[k] = dot(p[lo:hi], z[lo:hi])
-    return _sums(partial, segments)
+    return sums(partial, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
@@ -121,9 +105,9 @@ def advance(
     step: Any, anchors: Any, inverse: Any, x: Any, r: Any, p: Any, z: Any, segments: Any
 ) -> Any:
     """Step along p, with A p in z; leaves the next Jacobi step in z; returns r.r."""
-    partial = _for_each(segments)
+    partial = for_each(segments)
     for k in prange(len(partial)):
-        lo, hi = _ends(segments, k)
+        lo, hi = ends(segments, k)
         x_block, r_block, p_block, z_block = x[lo:hi], r[lo:hi], p[lo:hi], z[lo:hi]
         inverse_block, length = inverse[lo:hi], step[segments[1][k]]
         for i in range(hi - lo):
@@ -132,30 +116,17 @@ def advance(
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
         partial[k] = residual_square(anchors, inverse, DAMPING, r_block, lo)
-    return _sums(partial, segments)
+    return sums(partial, segments)
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def anchored_sums(anchors: Any, q: Any, segments: Any) -> Any:
     """Sum of anchors . q of each component."""
-    partial = _for_each(segments)
+    partial = for_each(segments)
     for k in prange(len(partial)):
-        lo, hi = _ends(segments, k)
+        lo, hi = ends(segments, k)
         partial[k] = dot(anchors[lo:hi], q[lo:hi])
-    return _sums(partial, segments)
-
-
-@njit(inline="always")
-def _for_each(segments: Any) -> Any:
-    """Room for a number of each segment."""
-    return np.empty(len(segments[1]))
-
-
-@njit(inline="always")
-def _ends(segments: Any, k: int) -> Any:
-    """First node of segment k, and that of the next one."""
-    bounds, _ = segments
-    return bounds[k], bounds[k + 1]
+    return sums(partial, segments)
 
 
 @njit(inline="always", error_model="numpy")
@@ -171,13 +142,3 @@ def _sum(values: Any) -> float:
     for i in range(whole, len(values)):
         s0 += values[i]
     return (s0 + s1) + (s2 + s3)
-
-
-@njit(inline="always", error_model="numpy")
-def _sums(partial: Any, segments: Any) -> Any:
-    """Sum of the segments of each component, in order."""
-    _, owner = segments
-    sums = np.zeros(owner[-1] + 1)
-    for k in range(len(partial)):
-        sums[owner[k]] += partial[k]
-    return sums

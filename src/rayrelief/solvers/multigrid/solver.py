@@ -19,6 +19,7 @@ from rayrelief.solvers.kernels import residual_limits
 from rayrelief.solvers.multigrid import passes
 from rayrelief.solvers.multigrid.cycle import DAMPING
 from rayrelief.solvers.multigrid.hierarchy import Hierarchy
+from rayrelief.solvers.segments import segments_of
 
 # What a set-up costs in cycles, and by how much a cycle of a fresh one reduces the residual: an old
 # hierarchy is kept until the cycles that it has lost against a fresh one add up to a set-up. If
@@ -55,7 +56,7 @@ class PreparedMultigrid:
     def __init__(self, recipe: Multigrid, operator: Operator) -> None:
         self.recipe = recipe
         self.operator = operator
-        self.segments = passes.segments_of(operator.graph)
+        self.segments = segments_of(operator.graph.starts)
         # DAMPING over the diagonal: all that uses it puts up with a rounded one.
         self.inverse = np.empty(operator.graph.size, dtype=np.float32)
         self.hierarchy: Hierarchy | None = None
@@ -158,7 +159,7 @@ class _Limits:
         self, prepared: PreparedMultigrid, rhs: FloatArray, start: FloatArray, rtol: float
     ) -> None:
         self.rtol = rtol
-        self._arguments = (prepared.operator.graph.starts, prepared.operator.anchors, rhs)
+        self._arguments = (prepared.segments, prepared.operator.anchors, rhs)
         self._inverse = prepared.inverse
         self._most = self._limits(start, max(rtol, EXCUSED))
 

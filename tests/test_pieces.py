@@ -1,0 +1,68 @@
+"""Pieces of arrays: each once, in order, on as many threads as were asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numba
+import numpy as np
+import pytest
+
+from rayrelief.pieces import NODES_PER_THREAD, ROWS, put, side_by_side, slices, taken, threads_for
+
+MANY = 64 * NODES_PER_THREAD
+CORES = int(numba.config.NUMBA_NUM_THREADS)
+
+
+def _slow(_: int) -> int:
+    """The thread that does it, which has no time for all pieces."""
+    time.sleep(0.01)
+    return threading.get_ident()
+
+
+def test_slices_hold_every_element_once():
+    for size in (0, 1, 6, 7, 8):
+        found = [i for some in slices(size, 3) for i in range(size)[some]]
+        assert found == list(range(size))
+
+
+@pytest.mark.parametrize("threads", [1, 2, None])
+def test_what_is_made_of_the_pieces_comes_in_their_order(threads):
+    with threads_for(MANY, threads):
+        assert side_by_side(lambda n: n * n, range(50)) == [n * n for n in range(50)]
+
+
+@pytest.mark.parametrize(("threads", "expected"), [(1, 1), (2, min(2, CORES)), (None, CORES)])
+def test_no_more_threads_work_than_were_asked_for(threads, expected):
+    together = threading.Barrier(expected)
+    with threads_for(MANY, threads) as count:
+        assert count == expected
+        # Passes only if so many are at work at the same time.
+        side_by_side(lambda _: together.wait(60), range(4 * expected))
+        workers = side_by_side(_slow, range(20))
+    assert len(set(workers)) <= expected
+
+
+def test_few_nodes_and_what_no_threads_were_given_to_stay_on_this_thread():
+    here = {threading.get_ident()}
+    with threads_for(MANY, 2), threads_for(2 * NODES_PER_THREAD - 1, 2):
+        assert set(side_by_side(lambda _: threading.get_ident(), range(9))) == here
+    assert set(side_by_side(lambda _: threading.get_ident(), range(9))) == here
+
+
+def test_an_error_of_a_piece_is_an_error_of_all():
+    with threads_for(MANY, 2), pytest.raises(ZeroDivisionError):
+        side_by_side(lambda n: 1 / np.float64(n).item(), range(10))
+
+
+def test_rows_are_taken_and_put_where_the_indices_say():
+    rng = np.random.default_rng(3)
+    rows, indices = rng.normal(size=(3 * ROWS, 2)), rng.permutation(3 * ROWS)[: 2 * ROWS + 5]
+    expected = np.zeros_like(rows)
+    expected[indices] = rows[indices]
+    with threads_for(MANY, 2):
+        found, image = taken(rows, indices), np.zeros_like(rows)
+        put(image, indices, found)
+    np.testing.assert_array_equal(found, rows[indices])
+    np.testing.assert_array_equal(image, expected)
