@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import rayrelief
-from benchmarks.meshes import FARTHEST, over_jumps, run, spread, whole_mesh
+from benchmarks.calibration.edges import jump_images
+from benchmarks.meshes import FARTHEST, TRUE_JUMP, over_jumps, run, spread, whole_mesh
 from rayrelief import synthetic
 from rayrelief.errors import InputError
 from rayrelief.meshing import CUT, Cuts, clean_mesh
@@ -113,6 +114,15 @@ def test_few_faces_cross_true_jumps(name, method):
     assert over_jumps(result.mesh(), right, down) <= 6, "where the result itself jumps"
     assert spread(result.mesh().vertices) < FARTHEST
     assert len(result.mesh().faces) > 0.97 * len(whole_mesh(result).faces)
+
+
+@pytest.mark.slow
+def test_no_face_crosses_a_true_jump_at_a_grazing_rim():
+    """Its edge lies a fifth of a pixel outside of its interval."""
+    render, size = synthetic.GALLERY["overlapping_spheres"], (240, 320)
+    right, down = (np.abs(image) > TRUE_JUMP for image in jump_images(render, size)[:2])
+    mesh = run(render(*size), rayrelief.Ordered()).mesh()
+    assert over_jumps(mesh, right, down) == 0
 
 
 def run_at_truth(scene):

@@ -17,7 +17,7 @@ from profiles import fewer_examples
 from rayrelief.backends import CPU
 from rayrelief.backends.change import relative_change
 from rayrelief.backends.cuda.backend import computation
-from rayrelief.backends.cuda.layout import GRID, OF_LOOPS, OF_PARTS, SCALARS, memory_of
+from rayrelief.backends.cuda.layout import BORDER_EDGE, GRID, OF_LOOPS, OF_PARTS, SCALARS, memory_of
 from rayrelief.backends.cuda.machine import definitions
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
@@ -37,6 +37,7 @@ def test_the_structures_are_those_of_the_kernels():
     kernels = library(tuple(definitions(1).items()))
     assert kernels.size_of_grid() == GRID.itemsize
     assert kernels.size_of_scalars() == SCALARS.itemsize
+    assert kernels.size_of_border_edge() == BORDER_EDGE.itemsize
 
 
 @fewer_examples(5)

@@ -11,7 +11,16 @@ from rayrelief.cameras import Orthographic, Pinhole
 from rayrelief.cameras.view import View
 from rayrelief.formulation.intervals import interval_equations
 from rayrelief.graph import pixel_graph
-from rayrelief.mesh.cleaning import _behind, around, shreds, specks, used_vertices
+from rayrelief.mesh.cleaning import (
+    FOOT,
+    _behind,
+    _slower_recession,
+    around,
+    shreds,
+    specks,
+    used_vertices,
+)
+from rayrelief.methods.ordered.evidence import COSTS
 from rayrelief.surface import grid_faces
 
 NOWHERE = np.zeros(48, bool)
@@ -28,6 +37,12 @@ def sheet(height, width, depth):
 
 def facing(count):
     return np.tile((0.0, 0.0, -1.0), (count, 1))
+
+
+def sloping(slopes):
+    """Normals of a sheet of 6 rows whose columns fall away from the camera to the right."""
+    normals = np.stack((slopes, np.zeros(len(slopes)), np.full(len(slopes), -1.0)), axis=1)
+    return np.tile(normals / np.hypot(1, slopes)[:, None], (6, 1))
 
 
 def test_a_strip_beside_a_jump_is_a_shred_and_the_rest_is_not():
@@ -82,42 +97,56 @@ def test_a_normal_that_one_face_fits_is_not_wrong():
 
 
 @pytest.mark.parametrize(
-    ("bend", "near", "count"),
-    [(-1, True, 2 * 5), (1, True, 0), (-1, False, 0)],
-    ids=["a valley near a jump", "a ridge near a jump", "a valley elsewhere"],
+    ("left", "right", "near", "count"),
+    [
+        (1.0, 0.0, True, 2 * 5),
+        (0.5, 0.5, True, 0),
+        (3.0, 3.0, True, 2 * 5),
+        (-0.5, -0.5, True, 0),
+        (1.0, 0.0, False, 0),
+    ],
+    ids=[
+        "a valley near a jump",
+        "a foot: both sides recede",
+        "a wide one",
+        "a ridge near a jump",
+        "a valley elsewhere",
+    ],
 )
-def test_a_jump_may_hide_in_a_valley(bend, near, count):
-    across = np.abs(np.arange(8) - 3.5)
-    vertices, faces = sheet(6, 8, 0.5 * bend * across)
-    slope = 0.5 * bend * np.sign(np.arange(8) - 3.5)
-    normals = np.stack((slope, np.zeros(8), np.full(8, -1.0)), axis=1) / np.hypot(1, 0.5)
+def test_a_jump_may_hide_in_a_valley(left, right, near, count):
+    """The sides recede by so many pixels per pixel on the way to each other."""
+    columns = np.arange(8)
+    across = -left * np.maximum(3.5 - columns, 0.0) - right * np.maximum(columns - 3.5, 0.0)
+    vertices, faces = sheet(6, 8, across)
+    normals = sloping(np.where(columns < 4, left, -right))
     near_all = np.full(48, near)
-    found = shreds(vertices, faces, np.tile(normals, (6, 1)), NOWHERE, near_all, parallel=True)
+    found = shreds(vertices, faces, normals, NOWHERE, near_all, parallel=True)
     assert found.sum() == count
 
 
 @pytest.mark.parametrize(
-    ("slope", "near", "left_out"),
-    [(8.0, True, True), (4.0, True, False), (8.0, False, False)],
-    ids=["wide, near a jump", "narrow, near a jump", "wide, elsewhere"],
+    ("slope", "beside", "left_out"),
+    [(11.0, True, True), (7.5, True, False), (11.0, False, False)],
+    ids=["wide, beside a jump", "narrow, beside a jump", "wide, near a jump"],
 )
-def test_nothing_is_known_of_a_wide_ridge_near_a_jump(slope, near, left_out):
-    columns = np.arange(8)
-    depth = np.maximum(columns - 3.5, 0.0) * slope  # turns away between two columns
-    vertices, faces = sheet(6, 8, depth)
-    slopes = np.where(columns < 4, 0.0, slope)
-    normals = np.stack((slopes, np.zeros(8), np.full(8, -1.0)), axis=1)
-    normals = np.tile(normals / np.hypot(1, slopes)[:, None], (6, 1))
-    found = shreds(vertices, faces, normals, NOWHERE, np.full(48, near), parallel=True)
+def test_nothing_is_known_of_a_wide_ridge_beside_a_jump(slope, beside, left_out):
+    """A surface that turns away between two columns, by more than 7 and less than 20 degrees."""
+    side = np.arange(8) - 3.5
+    vertices, faces = sheet(6, 8, np.where(side < 0, 3.0, slope) * side)
+    normals = sloping(np.where(side < 0, 3.0, slope))
+    torn, near = np.full(48, beside), np.ones(48, bool)
+    found = shreds(vertices, faces, normals, torn, near, parallel=True)
     assert found.any() == left_out
 
 
-def test_what_a_method_tore_without_a_jump_is_no_surface_near_one():
-    vertices, faces = sheet(6, 8, np.where(np.arange(8) < 4, 0.0, 0.5))
-    near = np.ones(48, bool)
-    found = shreds(vertices, faces, facing(48), NOWHERE, near, parallel=True)
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_a_method_tore_without_a_jump_is_no_surface_beside_one(beside):
+    """Further off it is as far apart as ``cut`` allows a surface to be."""
+    vertices, faces = sheet(6, 8, np.where(np.arange(8) < 4, 0.0, 0.3))
+    torn, near = np.full(48, beside), np.ones(48, bool)
+    found = shreds(vertices, faces, facing(48), torn, near, parallel=True)
     across = np.ptp(vertices[faces, 2], axis=1) > 0
-    np.testing.assert_array_equal(found, across)
+    np.testing.assert_array_equal(found, across & beside)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +172,25 @@ def test_valleys_are_as_deep_as_the_intervals_of_the_edges(camera):
             np.testing.assert_allclose(
                 np.array(found)[~widened], expected[~widened], rtol=0.1, atol=0.02
             )
+
+
+@pytest.mark.parametrize("depth", [1.0, 7.0])
+def test_the_slower_side_recedes_as_the_equations_have_it(depth):
+    """Whatever the depth of what it recedes towards."""
+    normals = np.random.default_rng(0).normal((0, 0, -3), 1, (24, 32, 3))
+    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    view, inside = View.of(Pinhole(60.0, 60.0, 15.5, 11.5), 24, 32), np.ones((24, 32), bool)
+    equations = interval_equations(pixel_graph(inside), normals, view, noise=0.0)
+    checkered = np.where(np.indices((24, 32)).sum(axis=0) % 2, depth, 1.0)
+    vertices, normals = view.points(checkered).reshape(-1, 3), normals.reshape(-1, 3)
+    points = view.points(np.ones((24, 32))).reshape(-1, 3)
+    for d, a, b in equations.graph.edges():
+        if d % 2 == 0:
+            edges = list(zip(a, b, strict=True))
+            width = [sum(_behind(points, normals, i, j, False)) / 2 for i, j in edges]
+            expected = np.array(width) - 0.5 * np.abs(equations.lead[d // 2, a])
+            found = [_slower_recession(vertices, normals, i, j, False) for i, j in edges]
+            np.testing.assert_allclose(found, expected, rtol=0.1, atol=0.05)
 
 
 @given(SEED, st.integers(2, 12), st.integers(2, 12), st.integers(1, 30))
@@ -181,3 +229,7 @@ def test_around_reaches_six_pixels_across_and_along():
     for turn in (7, -7):
         beyond = around(np.roll(torn, turn, axis=1), wraps=True)
         np.testing.assert_array_equal(beyond, np.roll(around(torn), turn, axis=1))
+
+
+def test_feet_count_as_they_do_in_the_odds_of_jumps():
+    assert COSTS.foot == FOOT

@@ -14,8 +14,8 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Support
-from rayrelief.methods.ordered.groups import borders_between, group_shifts
-from rayrelief.methods.ordered.parts import staying
+from rayrelief.methods.ordered.groups import group_shifts
+from rayrelief.methods.ordered.parts import borders_between, staying
 from rayrelief.methods.ordered.recipe import NARROWING, SEGMENTS, Ordered
 from rayrelief.methods.ordered.segments import find_segments
 from rayrelief.methods.recipes import RayPlane

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,8 +16,17 @@ from rayrelief.backends.base import Borders
 from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.integration import integrate
 from rayrelief.methods.ordered.evidence import COSTS, fit_cost, jump_cost, least_jump_costs
-from rayrelief.methods.ordered.groups import EDGES, TOGETHER, _cheapest, group_shifts
+from rayrelief.methods.ordered.groups import (
+    EDGES,
+    SWEEPS,
+    TOGETHER,
+    _by_pair,
+    _cheapest,
+    _move_parts,
+    group_shifts,
+)
 from rayrelief.methods.ordered.parts import BENT, PIXELS_PER_PART, SURE, staying
+from rayrelief.methods.ordered.places import LARGEST, NEAR, closing
 from rayrelief.synthetic import GALLERY
 
 
@@ -121,32 +131,72 @@ def cost(borders, shifts):
     return total
 
 
-@fewer_examples(20)
-@given(st.integers(0, 2**32 - 1))
-def test_moves_lower_the_cost_whichever_side_an_edge_is_told_from(seed):
+def random_borders(seed: int, parts: int = 9, pairs: int = 24, edges: int = 8) -> Borders:
+    """Parts at random places, whose borders close here and there."""
     rng = np.random.default_rng(seed)
-    parts, pairs, edges = 9, 24, 8
     here, there = rng.integers(0, parts, (2, pairs)).repeat(edges, axis=1)
     apart = rng.choice((0.0, 20.0, -35.0), parts) + rng.normal(size=parts)
     inside = here != there
     here, there = here[inside].astype(np.int32), there[inside].astype(np.int32)
-    half_width, lead = rng.normal(0.0, 0.7, len(here)), rng.normal(0.0, 2.0, len(here))
-    told: dict[str, Any] = {
-        "focal": rng.uniform(0.5, 2.0, len(here)),
-        "half_width": half_width,
-        "sigma": np.hypot(0.03, 0.2 * half_width),
-        "parts": np.arange(parts, dtype=np.int32),
-        "lead": lead,
-        "stays": rng.random(parts) < 0.2,
-    }
-    residual = apart[here] - apart[there] + rng.choice((0.0, 15.0), len(here))
-    borders = Borders(here=here, there=there, residual=residual, **told)
+    single = np.float32
+    half_width = rng.normal(0.0, 0.7, len(here)).astype(single)
+    return Borders(
+        here=here,
+        there=there,
+        residual=apart[here] - apart[there] + rng.choice((0.0, 15.0), len(here)),
+        focal=rng.uniform(0.5, 2.0, len(here)).astype(single),
+        half_width=half_width,
+        sigma=np.hypot(single(0.03), single(0.2) * half_width),
+        lead=rng.normal(0.0, 2.0, len(here)).astype(single),
+        parts=np.arange(parts, dtype=np.int32),
+        stays=rng.random(parts) < 0.2,
+    )
+
+
+@fewer_examples(20)
+@given(st.integers(0, 2**32 - 1))
+def test_moves_lower_the_cost_whichever_side_an_edge_is_told_from(seed):
+    borders = random_borders(seed)
     shifts, moves = group_shifts(borders)
-    assert cost(borders, shifts) <= cost(borders, np.zeros(parts)) - SURE * moves
+    assert cost(borders, shifts) <= cost(borders, np.zeros(len(shifts))) - SURE * moves
     assert not shifts[borders.stays].any()
 
-    turned = Borders(here=there, there=here, residual=-residual, **told | {"lead": -lead})
+    sides: dict[str, Any] = {"here": borders.there, "there": borders.here}
+    turned = replace(borders, residual=-borders.residual, lead=-borders.lead, **sides)
     np.testing.assert_allclose(group_shifts(turned)[0], shifts)
+
+
+@fewer_examples(20)
+@given(st.integers(0, 2**32 - 1))
+def test_a_part_closes_where_all_of_its_borders_cost_least(seed):
+    borders = random_borders(seed)
+    edges, pairs, (starts, own, _) = _by_pair(borders)
+    parts = np.arange(len(borders.stays))
+    for part in parts:
+        place, saved = closing(edges, pairs, (starts, own, parts), part, 0.0 * parts, COSTS)
+        of_part = (borders.here == part) | (borders.there == part)
+        gaps = np.where(borders.here == part, -1.0, 1.0) * borders.residual
+        places = (gaps / borders.focal)[of_part & (abs(gaps) > NEAR) & (abs(gaps) < LARGEST)]
+        costs = [cost(borders, each * (parts == part)) for each in (0.0, *places)]
+        assert saved == pytest.approx(costs[0] - min(costs), abs=1e-4)
+        assert cost(borders, place * (parts == part)) == pytest.approx(min(costs), abs=1e-4)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_places_found_side_by_side_are_those_found_one_after_the_other(seed):
+    borders = random_borders(seed)
+    edges, pairs, of_parts = _by_pair(borders)
+    parts = np.arange(len(borders.stays))
+    lists = (*of_parts[:2], parts)
+    shifts, moves = np.zeros(len(parts)), 0
+    for part in np.tile(parts, SWEEPS):
+        place, saved = closing(edges, pairs, lists, part, shifts, COSTS)
+        if saved > SURE:
+            shifts[part] += place
+            moves += 1
+    found = np.zeros(len(parts))
+    assert _move_parts(edges, pairs, of_parts, parts, found) == moves
+    np.testing.assert_array_equal(found, shifts)
 
 
 def test_a_crowd_of_which_groups_were_torn_is_put_right():

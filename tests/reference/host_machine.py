@@ -28,6 +28,7 @@ extern "C" void run(Kernel kernel, const Grid* g, int a, int b, int blocks) {
 }
 extern "C" int size_of_grid() { return sizeof(Grid); }
 extern "C" int size_of_scalars() { return sizeof(Scalars); }
+extern "C" int size_of_border_edge() { return sizeof(BorderEdge); }
 """
 needs_compiler = pytest.mark.skipif(
     shutil.which("g++") is None, reason="no g++ to compile the CUDA kernels with"

@@ -21,9 +21,12 @@ NOISE = 3.0  # so many times as much as half of all faces differ, where normals 
 # A jump that a method has closed on a part of its way looks like a valley there: one that bends by
 # so many degrees, or twice as much noise, and so many half-widths in pixels, near another jump.
 BENT, DEEP, REACH = 7.0, 0.35, 6
-# The same may be said of what a method has closed on a ridge, where a body turns away: an interval
-# of so many pixels to either side says nothing, and what is so far outside of it is no surface.
-WIDE, LOOSE = 3.0, 0.25
+# Both sides recede where things stand on one another, and jumps are rarer there: by how much the
+# logarithm of the width falls with each pixel of it, up to one (methods/ordered/evidence.py).
+FOOT = 1.5
+# Beside a jump, where a body turns away, an interval of so many pixels to either side says nothing,
+# and what is so far outside of one, three times what exact equations are off, is no surface.
+WIDE, LOOSE = 3.0, 0.1
 STEEPEST = 1e-3  # cosine: beyond it a plane is seen edge-on
 # A normal against which so many faces speak, each of which has the others of its pixels for it, and
 # none for it, is wrong. If there are fewer than one in a thousand, they may as well be at jumps.
@@ -47,25 +50,28 @@ def shreds(
     Parameters
     ----------
     torn
-        (V,) beside a jump: faces with such a vertex are left out where they contradict a normal.
+        (V,) beside a jump: faces with such a vertex are left out where they contradict a normal,
+        and less is enough where its interval does not bind them.
     near
         (V,) near a jump: where they lie in a valley, in which a jump can hide, less is enough.
     parallel
         Whether the rays are parallel, or go through the origin.
     """
     differs = np.empty(len(faces), dtype=np.float32)
-    hiding = np.empty(len(faces), dtype=np.bool_)
+    hiding, loose = np.empty((2, len(faces)), dtype=np.bool_)
     is_wrong = np.zeros(len(vertices), dtype=np.bool_)
-    _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding)
+    _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose)
     noise = NOISE * float(np.nanmedian(differs)) if len(faces) else 0.0
     most = max(SHRED, noise)
     _find_wrong(vertices, faces, normals, most, is_wrong)
     if np.count_nonzero(is_wrong) > FEWEST * len(vertices):
-        _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding)
-    against = (differs > most) & torn[faces].any(axis=1)
-    hiding &= differs > max(BENT, 2 * noise)
+        _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose)
+    bent = differs > max(BENT, 2 * noise)
+    shred: BoolArray = (differs > most) | (loose & bent)
+    shred[shred] = torn[faces[shred]].any(axis=1)
+    hiding &= bent
     hiding[hiding] = near[faces[hiding]].any(axis=1)
-    shred: BoolArray = against | hiding
+    shred |= hiding
     return shred
 
 
@@ -114,13 +120,17 @@ def _judge(
     parallel: bool,
     degrees: Any,
     hiding: Any,
+    loose: Any,
 ) -> None:
-    """Largest angle between each face and the normals of its vertices; whether a jump can hide."""
+    """Largest angle between each face and the normals of its vertices, and what its edges say.
+
+    Whether a jump can hide in a valley, and whether an interval does not bind the face.
+    """
     for f in range(len(faces)):
         a, b, c = faces[f]
         x, y, z = face_normal(vertices, a, b, c)
         length = math.sqrt(x * x + y * y + z * z)
-        degrees[f], hiding[f] = 0.0, False
+        degrees[f], hiding[f], loose[f] = 0.0, False, False
         if length == 0.0:  # what has no area contradicts nothing
             continue
         least = 1.0
@@ -135,9 +145,13 @@ def _judge(
                 continue
             behind_i, behind_j = _behind(vertices, normals, i, j, parallel)
             half_width = 0.5 * (behind_i + behind_j)
-            loose = behind_i * behind_j < 0.0 and min(abs(behind_i), abs(behind_j)) > LOOSE
-            if half_width > DEEP or half_width < -WIDE or loose:
-                hiding[f] = True
+            outside = behind_i * behind_j < 0.0 and min(abs(behind_i), abs(behind_j)) > LOOSE
+            if outside or half_width < -WIDE:
+                loose[f] = True
+            if half_width > DEEP and not hiding[f]:
+                recession = _slower_recession(vertices, normals, i, j, parallel)
+                foot = math.exp(-FOOT * min(max(recession, 0.0), 1.0))
+                hiding[f] = half_width * foot > DEEP
 
 
 @njit(cache=True)
@@ -185,6 +199,30 @@ def _behind(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> Any:
     if beside == 0.0:
         return 0.0, 0.0
     return behind_i / beside, behind_j / beside
+
+
+@njit(inline="always", error_model="numpy")
+def _slower_recession(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> Any:
+    """How far the planes at i and j recede towards one another, the slower one of them.
+
+    In pixels per pixel, as in formulation.intervals, whatever the depths of i and j.
+    """
+    p, q, n, m = vertices[i], vertices[j], normals[i], normals[j]
+    if parallel:
+        x, y, z = q[0] - p[0], q[1] - p[1], 0.0
+        facing_i, facing_j = n[2], m[2]
+    else:
+        far = math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+        other = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
+        x, y, z = q[0] / other - p[0] / far, q[1] / other - p[1] / far, q[2] / other - p[2] / far
+        facing_i = (n[0] * p[0] + n[1] * p[1] + n[2] * p[2]) / far
+        facing_j = (m[0] * q[0] + m[1] * q[1] + m[2] * q[2]) / other
+    step = math.sqrt(x * x + y * y + z * z)
+    if step == 0.0:
+        return 0.0
+    towards_j = -(n[0] * x + n[1] * y + n[2] * z) / min(facing_i, -STEEPEST)
+    towards_i = (m[0] * x + m[1] * y + m[2] * z) / min(facing_j, -STEEPEST)
+    return min(towards_i, towards_j) / step
 
 
 @njit(cache=True)

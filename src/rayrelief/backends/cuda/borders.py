@@ -8,35 +8,39 @@ import numpy as np
 
 from rayrelief.backends.base import Borders, Integers
 from rayrelief.backends.cuda.engine import Engine
-from rayrelief.backends.cuda.layout import Workspace
+from rayrelief.backends.cuda.layout import BORDER_EDGE, Workspace
 from rayrelief.backends.cuda.machine import Array
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.graph import STEPS, Int32Array
+from rayrelief.graph import Int32Array
 
 
 def borders_of(engine: Engine, staying: Callable[[Integers, Integers], BoolArray]) -> Borders:
     """Edges between the parts that kernels have found last; a part is known by its first pixel."""
-    work, machine = engine.work, engine.machine
-    arrays = machine.arrays
+    work, machine, spread = engine.work, engine.machine, engine.schedule.spread
+    arrays, pixels = machine.arrays, work.pixels
     with engine.queue.arrays():
-        part, size = _parts(work), work.arrays["part_size"][: work.pixels]
+        size = work.arrays["part_size"][:pixels]
         firsts = arrays.flatnonzero(size)
-        held = part[work.arrays["anchor"] > 0] if "anchor" in work.arrays else part[:0]
-        sizes, of_held = machine.get(size[firsts]), machine.get(held)
         known = machine.get(firsts)
-        stays = staying(sizes, np.searchsorted(known, np.unique(of_held[of_held >= 0])))
-        moves = machine.zeros(work.pixels, np.bool_)
-        moves[firsts[machine.put(~stays)]] = True
-        found = zip(
-            *(_crossing(work, pair, moves) for pair in range(work.directions // 2)), strict=True
-        )
-        here, there, residual, focal, half_width, sigma, lead = (
-            machine.get(arrays.concatenate(each)) for each in found
-        )
-    parts, numbers = np.unique(np.concatenate((here, there)), return_inverse=True)
-    first, second = numbers.astype(np.int32).reshape(2, -1)
-    stay = stays[np.searchsorted(known, parts)]
-    return Borders(first, second, residual, focal, half_width, sigma, lead, parts, stay)
+        held = _parts(work)[work.arrays["anchor"] > 0] if "anchor" in work.arrays else firsts[:0]
+        of_held = machine.get(held)
+        numbers_held = np.searchsorted(known, np.unique(of_held[of_held >= 0]))
+        stays = staying(machine.get(size[firsts]), numbers_held)
+        numbers = np.arange(len(known), dtype=np.int32)
+        numbers[stays] = ~numbers[stays]
+        work.arrays["part_number"][firsts] = machine.put(numbers)
+        engine.queue.launch("parts_leave", spread, 256)
+        leaves = work.arrays["leaves"][: work.directions // 2 * pixels]
+        crossing = arrays.flatnonzero(leaves).astype(np.int64, copy=False)
+        room = machine.zeros(len(crossing) * BORDER_EDGE.itemsize, np.uint8)
+        if len(crossing):
+            work.point("crossing", crossing)
+            work.point("border", room)
+            engine.queue.launch("parts_edges", spread, 256, len(crossing))
+            del work.arrays["crossing"], work.arrays["border"]
+        edges = machine.get(room).view(BORDER_EDGE)
+    told = {name: np.ascontiguousarray(edges[name]) for name in BORDER_EDGE.names or ()}
+    return Borders(**told, parts=known.astype(np.int32), stays=stays)
 
 
 def shift_parts(engine: Engine, parts: Int32Array, shifts: FloatArray) -> None:
@@ -51,21 +55,3 @@ def shift_parts(engine: Engine, parts: Int32Array, shifts: FloatArray) -> None:
 
 def _parts(work: Workspace) -> Array:
     return work.arrays["part_of"][: work.pixels]
-
-
-def _crossing(work: Workspace, pair: int, moves: Array) -> tuple[Array, ...]:
-    """Parts on either side of the edges of one direction that leave a part which moves (H * W,).
-
-    And what these edges say.
-    """
-    arrays, shape = work.machine.arrays, (work.height, work.width)
-    part, x = _parts(work), work.arrays["x"]
-    offset, focal = work.arrays[f"offset{2 * pair}"], work.arrays[f"gamma{2 * pair}"]
-    step = STEPS[8][2 * pair]
-    beyond = arrays.roll(part.reshape(shape), (-step[1], -step[0]), axis=(0, 1)).ravel()
-    a = arrays.flatnonzero((part != beyond) & (focal != 0))
-    a = a[moves[part[a]] | moves[beyond[a]]]
-    row, column = a // work.width + step[1], a % work.width + step[0]
-    b = row % work.height * work.width + column % work.width
-    intervals = (work.arrays[f"{name}{pair}"][a] for name in ("half_width", "sigma", "lead"))
-    return part[a], beyond[a], (x[a] - x[b] - offset[a]) * focal[a], focal[a], *intervals

@@ -54,6 +54,14 @@ LEVEL = np.dtype(
     ],
     align=True,
 )
+BORDER_EDGE = np.dtype(
+    [
+        ("residual", "f8"),
+        *_numbers("i4", "here there"),
+        *_numbers("f4", "focal half_width sigma lead"),
+    ],
+    align=True,
+)
 GRID = np.dtype(
     [
         *_pointers("offset*8 gamma*8 gamma_weight*8 half_width*4 sigma*4 lead*4"),
@@ -61,8 +69,10 @@ GRID = np.dtype(
         *_pointers("shares label irregular partial s dense order segment_start segment_of"),
         *_pointers("component_start segment_sum component_mean normals mask confidence"),
         *_pointers("rays start shift"),
-        *_pointers("component part bins curl loop_leverage average*3 lone part_of part_size"),
-        *_pointers("depth median"),
+        *_pointers(
+            "component part bins curl loop_leverage average*3 lone part_of part_size part_number"
+        ),
+        *_pointers("leaves crossing border depth median"),
         *_numbers("f8", "pinhole*4 noise"),
         *_numbers("i4", "height width wraps logarithmic first_order levels tail small_set_up"),
         *_numbers("i4", "stride parts direction_parts tiles spread segments jumps redescends"),
@@ -76,8 +86,20 @@ GRID = np.dtype(
 
 
 # What uses the memory of the solver, a word of 32 bits per pixel each, between solves.
-OF_LOOPS = ("curl", "loop_leverage", "average0", "average1", "average2", "lone")
-OF_PARTS = ("part_of", "part_size")
+OF_LOOPS: dict[str, Any] = {
+    "curl": np.float32,
+    "loop_leverage": np.float32,
+    "average0": np.float32,
+    "average1": np.float32,
+    "average2": np.float32,
+    "lone": np.uint8,
+}
+OF_PARTS: dict[str, Any] = {
+    "part_of": np.int32,
+    "part_size": np.int32,
+    "part_number": np.int32,
+    "leaves": np.uint8,
+}
 _PIXEL_FLOATS = ["d", "r0", "r1", "p0", "p1", "q", "z", "residual"]
 
 
@@ -134,11 +156,9 @@ class Workspace:
         room = self.machine.zeros(len(_PIXEL_FLOATS) * stride, np.float32)
         for number, name in enumerate(_PIXEL_FLOATS):
             self.point(name, room[number * stride : number * stride + self.pixels])
-        for number, name in enumerate(OF_LOOPS):
-            kind = np.uint8 if name == "lone" else np.float32
-            self.point(name, room[number * stride : (number + 1) * stride].view(kind))
-        for number, name in enumerate(OF_PARTS):
-            self.point(name, room[number * stride : (number + 1) * stride].view(np.int32))
+        for shared in (OF_LOOPS, OF_PARTS):
+            for number, (name, kind) in enumerate(shared.items()):
+                self.point(name, room[number * stride : (number + 1) * stride].view(kind))
 
     @property
     def pixels(self) -> int:

@@ -14,62 +14,36 @@ import numpy as np
 
 from rayrelief.backends.base import Borders
 from rayrelief.compiled import njit
-from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.formulation.intervals import IntervalEquations
-from rayrelief.graph import Int32Array
-from rayrelief.methods.ordered.evidence import (
-    COSTS,
-    Costs,
-    fit_cost,
-    jump_cost,
-    least_jump_costs,
-)
+from rayrelief.conventions import FloatArray
+from rayrelief.methods.ordered.evidence import COSTS, Costs, least_jump_costs
 from rayrelief.methods.ordered.minimum_cut import source_side
 from rayrelief.methods.ordered.parts import BENT, SURE
+from rayrelief.methods.ordered.places import border_cost, closing, find_closings
 
 # Parts around a tear that are asked, and edges of their borders, at most: else a ground on which
 # much stands would be asked anew for each of these. It may move alone.
 TOGETHER, EDGES = 64, 20_000
 FOLLOWS = 1.0  # what must be lost if a part stays behind, for it to be asked
 SWEEPS = 2
-CANDIDATES = 100  # places that are tried for a tear,
-LARGEST = 200.0  # by as many pixels at most,
-NEAR = 5.0  # and at least: closer ones were open to the redescending stage, which knows better
-
-
-def borders_between(
-    equations: IntervalEquations,
-    x: FloatArray,
-    parts: Int32Array,
-    stays: BoolArray,
-) -> Borders:
-    """Edges of those of the parts (N,) of a surface (N,) that do not stay (C,)."""
-    of_direction = []
-    for d, towards in enumerate(equations.graph.neighbours[::2]):
-        a = np.flatnonzero(parts != parts[towards])
-        a = a[~(stays[parts[a]] & stays[parts[towards[a]]])]
-        b, focal = towards[a], equations.gamma[d, a]
-        residual = (x[a] - x[b] - equations.offset[d, a]) * focal
-        intervals = (equations.half_width[d, a], equations.sigma[d, a], equations.lead[d, a])
-        of_direction.append((parts[a], parts[b], residual, focal, *intervals))
-    here, there, residual, focal, half_width, sigma, lead = map(
-        np.concatenate, zip(*of_direction, strict=True)
-    )
-    return Borders(
-        here,
-        there,
-        residual,
-        focal,
-        half_width,
-        sigma,
-        lead,
-        np.arange(len(stays), dtype=np.int32),
-        stays,
-    )
 
 
 def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
     """Shift (C,) of each part after parts and groups have moved, and how often some have."""
+    edges, pairs, of_parts = _by_pair(borders)
+    shifts = np.zeros(len(borders.stays))
+    by_length = np.argsort(-of_parts[2], kind="stable")
+    moving = by_length[~borders.stays[by_length]]
+    moves = _move_parts(edges, pairs, of_parts, moving, shifts)
+    moves += _move_groups(edges, pairs, of_parts, borders.stays, shifts)
+    return shifts, moves
+
+
+def _by_pair(borders: Borders) -> tuple[Any, Any, Any]:
+    """Edges sorted by their pairs of parts, all told from the first of the two.
+
+    With the parts of the pairs, and where each begins (P + 1,); and with where the pairs of each
+    part begin (C + 1,), these (2 P,), and how many edges each part has (C,).
+    """
     parts = len(borders.stays)
     turned = borders.here > borders.there
     first = np.where(turned, borders.there, borders.here).astype(np.int64)
@@ -88,21 +62,10 @@ def group_shifts(borders: Borders) -> tuple[FloatArray, int]:
         _least_costs(half_width, lead, COSTS),
     )
     pairs = first[begins], second[begins], np.append(begins, len(order))
-    shifts = np.zeros(parts)
-    lengths = np.bincount(np.append(first, second), minlength=parts)
-    of_parts = (*_pairs_of_parts(pairs, parts), lengths)
-    by_length = np.argsort(-lengths, kind="stable")
-    moving = by_length[~borders.stays[by_length]]
-    alone: int = _move_alone(edges, pairs, of_parts, moving, shifts, COSTS)
-    together: int = _move(edges, pairs, of_parts, borders.stays, shifts, COSTS)
-    return shifts, alone + together
-
-
-def _pairs_of_parts(pairs: Any, parts: int) -> tuple[Any, Any]:
-    """Where the pairs of each part begin (C + 1,), and the pairs (2 P,)."""
     both = np.concatenate(pairs[:2])
-    counts = np.bincount(both, minlength=parts)
-    return np.concatenate(([0], np.cumsum(counts))), np.argsort(both, kind="stable") % len(pairs[0])
+    starts = np.concatenate(([0], np.cumsum(np.bincount(both, minlength=parts))))
+    own = np.argsort(both, kind="stable") % len(begins)
+    return edges, pairs, (starts, own, np.bincount(np.append(first, second), minlength=parts))
 
 
 @njit(cache=True, error_model="numpy")
@@ -113,116 +76,106 @@ def _least_costs(half_width: Any, lead: Any, costs: Costs) -> Any:
     return least
 
 
-@njit(cache=True, error_model="numpy")
-def _move_alone(
-    edges: Any, pairs: Any, of_parts: Any, parts: Any, shifts: Any, costs: Costs
-) -> int:
+def _move_parts(edges: Any, pairs: Any, of_parts: Any, moving: Any, shifts: FloatArray) -> int:
     """Shift parts, one after the other, to where all of their borders cost least; counts moves.
 
     Borders with many small neighbours may each have too little to tell.
     """
-    begins, own = of_parts[:2]
+    lists = *of_parts[:2], np.arange(len(shifts))
+    place, saved = np.empty((2, len(shifts)))
+    is_old = np.ones(len(shifts), dtype=np.bool_)  # since the part or one beside it has moved
     moves = 0
     for _ in range(SWEEPS):
-        for part in parts:
-            borders = own[begins[part] : begins[part + 1]]
-            place, saved = _closing(edges, pairs, borders, part, shifts, costs)
-            if saved > SURE:
-                shifts[part] += place
-                moves += 1
+        chosen = moving[is_old[moving]]
+        find_closings(edges, pairs, lists, chosen, shifts, place, saved, COSTS)
+        is_old[chosen] = False
+        moves += _move_alone(edges, pairs, lists, moving, shifts, (place, saved, is_old), COSTS)
     return moves
 
 
 @njit(cache=True, error_model="numpy")
-def _move(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Any, costs: Costs) -> int:
+def _move_alone(
+    edges: Any, pairs: Any, lists: Any, parts: Any, shifts: Any, known: Any, costs: Costs
+) -> int:
+    """Shift parts to their known places, those that are old found anew; counts moves."""
+    begins, own, _ = lists
+    place, saved, is_old = known
+    moves = 0
+    for part in parts:
+        if is_old[part]:
+            place[part], saved[part] = closing(edges, pairs, lists, part, shifts, costs)
+            is_old[part] = False
+        if saved[part] > SURE:
+            shifts[part] += place[part]
+            moves += 1
+            for p in own[begins[part] : begins[part + 1]]:
+                is_old[pairs[0][p]] = is_old[pairs[1][p]] = True
+    return moves
+
+
+def _move_groups(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: FloatArray) -> int:
     """Shift parts and those that follow them, for each border; counts moves."""
-    first, second = pairs[0], pairs[1]
-    count = len(first)
-    around = (np.full(len(shifts), -1), np.zeros(len(shifts)))  # place in a region, pull of it
-    alone = np.empty((count, 2))
-    every = np.arange(count)
+    first, second, count = pairs[0], pairs[1], len(pairs[0])
+    every = np.arange(count + 1)
+    lists = every, every[:-1], first  # each border by itself
+    place, saved = np.empty((2, count))
+    apart = np.full(count, np.nan)
     moves = 0
     for _ in range(SWEEPS):
-        before = moves
-        closing, apart, saved = np.empty((3, count))
-        for p in range(count):
-            border = every[p : p + 1]
-            apart[p] = shifts[first[p]] - shifts[second[p]]
-            closing[p], saved[p] = _closing(edges, pairs, border, first[p], shifts, costs)
-        for p in np.argsort(-saved, kind="mergesort"):
-            if saved[p] <= SURE:
-                break
-            place, border = closing[p], every[p : p + 1]
-            if shifts[first[p]] - shifts[second[p]] != apart[p]:
-                place, gain = _closing(edges, pairs, border, first[p], shifts, costs)
-                if gain <= SURE:
-                    continue
-            best, best_shift, follows = -SURE, 0.0, first[:0]
-            for part, shift in ((first[p], place), (second[p], -place)):
-                if stays[part] or of_parts[2][part] > EDGES:
-                    continue
-                region = _gather(
-                    edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
-                )
-                moving, change = _cheapest(pairs, of_parts, region, around[0], alone)
-                around[0][region] = -1
-                if change < best:
-                    best, best_shift, follows = change, shift, moving
-            if len(follows):
-                shifts[follows] += best_shift
-                moves += 1
-        if moves == before:
+        now = shifts[first] - shifts[second]
+        changed = np.flatnonzero(now != apart)
+        find_closings(edges, pairs, lists, changed, shifts, place, saved, COSTS)
+        apart = now
+        order = np.argsort(-saved, kind="stable")
+        known = order[saved[order] > SURE], place, apart
+        found: int = _move_together(edges, pairs, lists, of_parts, stays, shifts, known, COSTS)
+        moves += found
+        if not found:
             break
     return moves
 
 
 @njit(cache=True, error_model="numpy")
-def _cost(edges: Any, pairs: Any, pair: int, apart: float, costs: Costs) -> float:
-    """Cost of the border of a pair whose first part is shifted further than its second."""
-    residual, focal, sigma, half_width, lead, least = edges
-    total = 0.0
-    for k in range(pairs[2][pair], pairs[2][pair + 1]):
-        r = residual[k] + apart * focal[k]
-        jump = jump_cost(r, half_width[k], lead[k], least[k], costs)
-        total += min(fit_cost(r, sigma[k]), jump)
-    return total
+def _move_together(
+    edges: Any,
+    pairs: Any,
+    lists: Any,
+    of_parts: Any,
+    stays: Any,
+    shifts: Any,
+    known: Any,
+    costs: Costs,
+) -> int:
+    """Shift parts and those that follow them to the known places; counts moves.
 
-
-@njit(cache=True, error_model="numpy")
-def _closing(edges: Any, pairs: Any, borders: Any, part: int, shifts: Any, costs: Costs) -> Any:
-    """The shift of a part at which some of its borders cost least, and what it saves.
-
-    Of the places at which an edge closes, evenly many smaller and larger are tried.
+    A border whose parts have been shifted since is looked at anew.
     """
-    residual, focal = edges[0], edges[1]
-    first, second, begins = pairs
-    now, count = 0.0, 0
-    for p in borders:
-        now += _cost(edges, pairs, p, shifts[first[p]] - shifts[second[p]], costs)
-        count += begins[p + 1] - begins[p]
-    if now <= SURE:
-        return 0.0, 0.0
-    places, count = np.empty(count), 0
-    for p in borders:
-        apart, sign = shifts[first[p]] - shifts[second[p]], -1.0 if first[p] == part else 1.0
-        for k in range(begins[p], begins[p + 1]):
-            gap = residual[k] + apart * focal[k]
-            if NEAR < abs(gap) < LARGEST and focal[k] > 0.0:
-                places[count] = sign * gap / focal[k]
-                count += 1
-    places = np.sort(places[:count])
-    best, shift = now, 0.0
-    tried = min(count, CANDIDATES)
-    for c in range(tried):
-        place = places[c * (count - 1) // max(tried - 1, 1)]
-        there = 0.0
-        for p in borders:
-            apart = shifts[first[p]] - shifts[second[p]]
-            moved = apart + place if first[p] == part else apart - place
-            there += _cost(edges, pairs, p, moved, costs)
-        if there < best:
-            best, shift = there, place
-    return shift, now - best
+    first, second = pairs[0], pairs[1]
+    order, places, apart = known
+    around = (np.full(len(shifts), -1), np.zeros(len(shifts)))  # place in a region, pull of it
+    alone = np.empty((len(first), 2))
+    moves = 0
+    for p in order:
+        place = places[p]
+        if shifts[first[p]] - shifts[second[p]] != apart[p]:
+            place, gain = closing(edges, pairs, lists, p, shifts, costs)
+            if gain <= SURE:
+                continue
+        best, best_shift, follows = -SURE, 0.0, first[:0]
+        for part, shift in ((first[p], place), (second[p], -place)):
+            if stays[part] or of_parts[2][part] > EDGES:
+                continue
+            region = _gather(
+                edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
+            )
+            moving, change = _cheapest(pairs, of_parts, region, around[0], alone)
+            around[0][region] = -1
+            if change < best:
+                best, best_shift, follows = change, shift, moving
+        if len(follows):
+            shifts[follows] += best_shift
+            moves += 1
+    return moves
 
 
 @njit(cache=True, error_model="numpy")
@@ -261,7 +214,8 @@ def _gather(
             apart = shifts[a] - shifts[b]
             side = 0 if a == chosen else 1
             moved = apart + shift if side == 0 else apart - shift
-            lost = _cost(edges, pairs, p, moved, costs) - _cost(edges, pairs, p, apart, costs)
+            lost = border_cost(edges, pairs, p, moved, np.inf, costs)
+            lost -= border_cost(edges, pairs, p, apart, np.inf, costs)
             alone[p, side] = lost
             other = b if side == 0 else a
             if pull[other] == 0.0:

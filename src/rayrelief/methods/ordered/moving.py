@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rayrelief.backends.base import Computation, MovesParts, Vector
+from rayrelief.backends.threads import kernel_threads
 from rayrelief.conventions import BoolArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.laws.ordered import with_intervals
-from rayrelief.methods.ordered.groups import borders_between, group_shifts
-from rayrelief.methods.ordered.parts import continuous_parts, staying
+from rayrelief.methods.ordered.groups import group_shifts
+from rayrelief.methods.ordered.parts import borders_between, continuous_parts, staying
+from rayrelief.methods.ordered.places import CANDIDATES
 
 
 def moved(
@@ -25,7 +27,8 @@ def moved(
     """
     if isinstance(computation, MovesParts):
         borders = computation.borders(x, joins, staying)
-        shifts, moves = group_shifts(borders)
+        with kernel_threads(None, CANDIDATES * len(borders.residual)):
+            shifts, moves = group_shifts(borders)
         return (computation.shift_parts(borders.parts, shifts) if moves else x), moves
     if equations is None:
         raise LookupError("parts are moved on the CPU, which needs their equations")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.backends.base import Integers
+from rayrelief.backends.base import Borders, Integers
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.intervals import IntervalEquations
@@ -58,6 +58,37 @@ def edges_of(equations: IntervalEquations, x: FloatArray) -> tuple[Any, ...]:
         equations.sigma,
         equations.lead,
         x,
+    )
+
+
+def borders_between(
+    equations: IntervalEquations,
+    x: FloatArray,
+    parts: Int32Array,
+    stays: BoolArray,
+) -> Borders:
+    """Edges of those of the parts (N,) of a surface (N,) that do not stay (C,)."""
+    of_direction = []
+    for d, towards in enumerate(equations.graph.neighbours[::2]):
+        a = np.flatnonzero(parts != parts[towards])
+        a = a[~(stays[parts[a]] & stays[parts[towards[a]]])]
+        b, focal = towards[a], equations.gamma[d, a]
+        residual = (x[a] - x[b] - equations.offset[d, a]) * focal
+        intervals = (equations.half_width[d, a], equations.sigma[d, a], equations.lead[d, a])
+        of_direction.append((parts[a], parts[b], residual, focal, *intervals))
+    here, there, residual, focal, half_width, sigma, lead = map(
+        np.concatenate, zip(*of_direction, strict=True)
+    )
+    return Borders(
+        here,
+        there,
+        residual,
+        focal,
+        half_width,
+        sigma,
+        lead,
+        np.arange(len(stays), dtype=np.int32),
+        stays,
     )
 
 

@@ -267,7 +267,7 @@ def _multiply(
 @njit(inline="always")
 def _table(places: int) -> Any:
     """Nodes and their numbers, none at first."""
-    return np.full((places, 2), -1, dtype=np.int64)
+    return np.full((places, 2), -1, dtype=np.int32)
 
 
 @njit(inline="always")

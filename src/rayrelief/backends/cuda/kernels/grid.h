@@ -1,4 +1,4 @@
-// The arrays of a problem on the pixel grid. layout.py describes the same three structures.
+// The arrays of a problem on the pixel grid. layout.py describes the same four structures.
 #define LEVELS 12
 #define INTERPOLATED 6   // coarse nodes that a node interpolates from, at most
 #define DENSE 96         // nodes of the coarsest level that is solved directly, at most
@@ -40,6 +40,13 @@ struct Level {
   int room, rows, columns, width, from_width, pad;
 };
 
+// An edge between two parts of the surface, which are known by their numbers.
+struct BorderEdge {
+  double residual;
+  int here, there;
+  float focal, half_width, sigma, lead;
+};
+
 // An edge's conductance is kept at the pixel that it leaves in an even direction, c[d / 2].
 struct Grid {
   const float *offset[8], *gamma[8], *gamma_weight[8], *half_width[4], *sigma[4], *lead[4];
@@ -62,7 +69,10 @@ struct Grid {
   int *component, *part, *bins;
   float *curl, *loop_leverage, *average[3];
   u8* lone;
-  int *part_of, *part_size;
+  int *part_of, *part_size, *part_number;  // of parts that stay, -1 less their number
+  u8* leaves;  // for each pair of directions, whether the edge is one between parts
+  const i64* crossing;
+  BorderEdge* border;
   double *depth, *median, pinhole[4], noise;
   int height, width, wraps, logarithmic, first_order, levels, tail, small_set_up;
   int stride, parts, direction_parts, tiles, spread, segments, jumps, redescends;
