@@ -99,8 +99,12 @@ def _run_medians(values: FloatArray, lengths: Numbers) -> FloatArray:
     by_length = np.argsort(lengths, kind="stable")
     longer = np.flatnonzero(np.diff(lengths[by_length], prepend=0))
     for runs in np.split(by_length, longer)[1:]:
-        inside = starts[runs][:, None] + np.arange(lengths[runs[0]])
-        medians[runs] = np.median(values[inside], axis=1)
+        length = lengths[runs[0]]
+        if len(runs) == 1:  # as a large one is: its values need not be gathered
+            medians[runs] = np.median(values[starts[runs[0]] :][:length])
+        else:
+            inside = starts[runs][:, None] + np.arange(length)
+            medians[runs] = np.median(values[inside], axis=1)
     return medians
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from rayrelief.compiled import njit, prange
-from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.errors import InputError
-from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.formulation.edge_equations import EdgeEquations, node_pieces
 from rayrelief.formulation.intervals import ALLOWED, IntervalEquations
 from rayrelief.laws.base import EdgeTerms, Flux, offsets_of
 from rayrelief.laws.bilateral import NODES_PER_BLOCK
+from rayrelief.pieces import side_by_side
 from rayrelief.solvers.kernels import FUSED
 
 LEAST = 1e-7  # weight of an edge: nothing is cut off altogether
@@ -35,13 +37,11 @@ class _IntervalLaw:
         first, end, _ = directions.indices(len(known.graph.steps))
         weights = np.ones((end - first, x.size))
         conductance, flux = np.empty((2, x.size), dtype=np.float32), np.empty((2, x.size))
+        pieces = list(node_pieces(known.graph))
         for d in range(first, end, 2):
             self.weigh(known, slice(d, d + 2), x, (conductance, flux))
-            fitting = (known.gamma[d // 2] / known.sigma[d // 2]).astype(np.float64) ** 2
-            there, back = weights[d - first], weights[d - first + 1]
-            np.divide(conductance[0], fitting, out=there, where=fitting > 0)
-            exists = np.flatnonzero(fitting > 0)
-            back[known.graph.neighbours[d, exists]] = there[exists]
+            both = weights[d - first], weights[d - first + 1]
+            side_by_side(partial(_over_fitting, known, d, conductance[0], both), pieces)
         return weights
 
     def from_flat(self) -> Self:
@@ -126,6 +126,21 @@ class Redescending(_IntervalLaw):
 
     def _settings(self, noise: float) -> tuple[bool, float, float, float, float, float]:
         return True, self.width, 0.0, 0.0, 0.0, 0.0
+
+
+def _over_fitting(
+    known: IntervalEquations,
+    d: int,
+    conductance: SingleArray,
+    weights: tuple[FloatArray, FloatArray],
+    nodes: slice,
+) -> None:
+    """Weights of the edges from some nodes in direction d, and of their opposites."""
+    there, back = weights
+    fitting = (known.gamma[d // 2, nodes] / known.sigma[d // 2, nodes]).astype(np.float64) ** 2
+    np.divide(conductance[nodes], fitting, out=there[nodes], where=fitting > 0)
+    exists = np.flatnonzero(fitting > 0)
+    back[known.graph.neighbours[d, nodes][exists]] = there[nodes][exists]
 
 
 def with_intervals(equations: EdgeEquations) -> IntervalEquations:
