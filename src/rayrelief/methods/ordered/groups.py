@@ -87,7 +87,7 @@ def _move_parts(edges: Any, pairs: Any, of_parts: Any, moving: Any, shifts: Floa
     moves = 0
     for _ in range(SWEEPS):
         chosen = moving[is_old[moving]]
-        find_closings(edges, pairs, lists, chosen, shifts, place, saved, COSTS)
+        find_closings(edges, pairs, lists, chosen, shifts, place, saved)
         is_old[chosen] = False
         moves += _move_alone(edges, pairs, lists, moving, shifts, (place, saved, is_old), COSTS)
     return moves
@@ -124,7 +124,7 @@ def _move_groups(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Floa
     for _ in range(SWEEPS):
         now = shifts[first] - shifts[second]
         changed = np.flatnonzero(now != apart)
-        find_closings(edges, pairs, lists, changed, shifts, place, saved, COSTS)
+        find_closings(edges, pairs, lists, changed, shifts, place, saved)
         apart = now
         order = np.argsort(-saved, kind="stable")
         known = order[saved[order] > SURE], place, apart

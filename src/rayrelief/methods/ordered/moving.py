@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rayrelief.backends.base import Computation, MovesParts, Vector
-from rayrelief.backends.threads import kernel_threads
 from rayrelief.conventions import BoolArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.laws.ordered import with_intervals
 from rayrelief.methods.ordered.groups import group_shifts
 from rayrelief.methods.ordered.parts import borders_between, continuous_parts, staying
 from rayrelief.methods.ordered.places import CANDIDATES
+from rayrelief.pieces import threads_for
 
 
 def moved(
@@ -27,7 +27,7 @@ def moved(
     """
     if isinstance(computation, MovesParts):
         borders = computation.borders(x, joins, staying)
-        with kernel_threads(None, CANDIDATES * len(borders.residual)):
+        with threads_for(CANDIDATES * len(borders.residual), None):
             shifts, moves = group_shifts(borders)
         return (computation.shift_parts(borders.parts, shifts) if moves else x), moves
     if equations is None:

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rayrelief.compiled import njit, prange
-from rayrelief.methods.ordered.evidence import Costs, fit_cost, jump_cost
+from rayrelief.compiled import njit
+from rayrelief.methods.ordered.evidence import COSTS, Costs, fit_cost, jump_cost
 from rayrelief.methods.ordered.parts import SURE
+from rayrelief.pieces import side_by_side
 
 CANDIDATES = 100  # places that are tried,
 LARGEST = 200.0  # by as many pixels at most,
 NEAR = 5.0  # and at least: closer ones were open to the redescending stage, which knows better
-SHARES = 64  # of the work, by turns: long borders often stand side by side
+SHARES = 64  # of the work
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
 def find_closings(
-    edges: Any, pairs: Any, lists: Any, chosen: Any, shifts: Any, found: Any, saved: Any, costs: Any
+    edges: Any, pairs: Any, lists: Any, chosen: Any, shifts: Any, found: Any, saved: Any
 ) -> None:
     """``closing`` of the chosen of all lists, side by side: where, and what is saved there."""
-    for share in prange(SHARES):
-        for k in range(share, len(chosen), SHARES):
-            i = chosen[k]
-            found[i], saved[i] = closing(edges, pairs, lists, i, shifts, costs)
+    # By turns: long borders often stand side by side.
+    shares = [chosen[share::SHARES] for share in range(min(SHARES, len(chosen)))]
+    side_by_side(partial(_find_closings, edges, pairs, lists, shifts, found, saved, COSTS), shares)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _find_closings(
+    edges: Any,
+    pairs: Any,
+    lists: Any,
+    shifts: Any,
+    found: Any,
+    saved: Any,
+    costs: Costs,
+    chosen: Any,
+) -> None:
+    for i in chosen:
+        found[i], saved[i] = closing(edges, pairs, lists, i, shifts, costs)
 
 
 @njit(cache=True, error_model="numpy")

@@ -5,14 +5,17 @@ Fixed blocks of nodes are aggregated side by side, so that any number of threads
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.compiled import njit, prange
+from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray
+from rayrelief.pieces import side_by_side, slices
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.rows import Rows
 
@@ -21,6 +24,7 @@ from rayrelief.solvers.multigrid.rows import Rows
 STRENGTH = 0.1
 NODES_PER_BLOCK = 16384  # a good part of a strip, since aggregates are grown within one block
 MAX_BLOCKS = 64
+BLOCKS_AT_A_TIME = 4  # that a thread takes
 STALLED = 0.8  # aggregates per node, from which on a level hardly shrinks
 FREE = 0xFFFFFFFF
 
@@ -65,19 +69,30 @@ def _aggregate(rows: Rows, blocks: int) -> Aggregates:
     strong = np.empty(len(rows.column), dtype=np.bool_)
     label = np.full(rows.size, FREE, dtype=np.uint32)
     attached = np.empty_like(label)
-    _find_strongest(rows.arrays, bounds, strongest)
-    _find_strong(rows.arrays, bounds, strongest, strong)
-    _group(rows.arrays, strong, bounds, label, False)
-    _attach(rows.arrays, strong, bounds, label, attached, False)
-    _attach(rows.arrays, strong, bounds, attached, label, True)
-    _group(rows.arrays, strong, bounds, label, True)
-    count = int(_number(bounds, label, np.empty_like(label), attached))
-    return Aggregates(count, attached, strong)
+    _on_blocks(_find_strongest, bounds, rows.arrays, strongest)
+    _on_blocks(_find_strong, bounds, rows.arrays, strongest, strong)
+    _on_blocks(_group, bounds, rows.arrays, strong, label, False)
+    _on_blocks(_attach, bounds, rows.arrays, strong, label, attached, False)
+    _on_blocks(_attach, bounds, rows.arrays, strong, attached, label, True)
+    _on_blocks(_group, bounds, rows.arrays, strong, label, True)
+    roots = np.zeros(blocks + 1, dtype=np.int64)
+    _on_blocks(_count_roots, bounds, label, roots)
+    np.cumsum(roots, out=roots)
+    number, of_node = np.empty_like(label), attached
+    _on_blocks(_number_roots, bounds, label, roots, number)
+    _on_blocks(_name_nodes, bounds, label, number, of_node)
+    return Aggregates(int(roots[-1]), of_node, strong)
 
 
-@njit(cache=True, parallel=True)
-def _find_strongest(rows: Any, bounds: Any, strongest: Any) -> None:
-    for block in prange(len(bounds) - 1):
+def _on_blocks(kernel: Callable[..., None], bounds: Any, *arguments: Any) -> None:
+    """Call a kernel for all blocks, on several threads."""
+    some = slices(len(bounds) - 1, BLOCKS_AT_A_TIME)
+    side_by_side(partial(kernel, bounds, *arguments), some)
+
+
+@njit(cache=True, nogil=True)
+def _find_strongest(bounds: Any, rows: Any, strongest: Any, some: Any) -> None:
+    for block in range(some.start, some.stop):
         for i in range(bounds[block], bounds[block + 1]):
             first, end, step = entries(rows, i, len(strongest))
             largest = np.float32(0.0)
@@ -86,10 +101,10 @@ def _find_strongest(rows: Any, bounds: Any, strongest: Any) -> None:
             strongest[i] = largest
 
 
-@njit(cache=True, parallel=True)
-def _find_strong(rows: Any, bounds: Any, strongest: Any, strong: Any) -> None:
+@njit(cache=True, nogil=True)
+def _find_strong(bounds: Any, rows: Any, strongest: Any, strong: Any, some: Any) -> None:
     _, column, conductance = rows
-    for block in prange(len(bounds) - 1):
+    for block in range(some.start, some.stop):
         for i in range(bounds[block], bounds[block + 1]):
             first, end, step = entries(rows, i, len(strongest))
             for e in range(first, end, step):
@@ -97,14 +112,14 @@ def _find_strong(rows: Any, bounds: Any, strongest: Any, strong: Any) -> None:
                 strong[e] = conductance[e] > 0.0 and conductance[e] >= STRENGTH * largest
 
 
-@njit(cache=True, parallel=True)
-def _group(rows: Any, strong: Any, bounds: Any, label: Any, rest: bool) -> None:
+@njit(cache=True, nogil=True)
+def _group(bounds: Any, rows: Any, strong: Any, label: Any, rest: bool, some: Any) -> None:
     """Roots take all free strong neighbours of their block; a label is the root's number.
 
     A root has strong neighbours in its block, all of them free; of the rest any free node is one.
     """
     _, column, _ = rows
-    for block in prange(len(bounds) - 1):
+    for block in range(some.start, some.stop):
         lo, hi = bounds[block], bounds[block + 1]
         for i in range(lo, hi):
             if label[i] != FREE:
@@ -127,14 +142,16 @@ def _group(rows: Any, strong: Any, bounds: Any, label: Any, rest: bool) -> None:
                     label[j] = i
 
 
-@njit(cache=True, parallel=True)
-def _attach(rows: Any, strong: Any, bounds: Any, label: Any, attached: Any, lonely: bool) -> None:
+@njit(cache=True, nogil=True)
+def _attach(
+    bounds: Any, rows: Any, strong: Any, label: Any, attached: Any, lonely: bool, some: Any
+) -> None:
     """Free nodes join the aggregate of their strongest labelled neighbour by a strong edge.
 
     Lonely ones, which have no strong edge at all, join their strongest neighbour if it is labelled.
     """
     _, column, conductance = rows
-    for block in prange(len(bounds) - 1):
+    for block in range(some.start, some.stop):
         for i in range(bounds[block], bounds[block + 1]):
             attached[i] = label[i]
             if label[i] != FREE:
@@ -151,28 +168,28 @@ def _attach(rows: Any, strong: Any, bounds: Any, label: Any, attached: Any, lone
                 attached[i] = FREE
 
 
-@njit(cache=True, parallel=True)
-def _number(bounds: Any, label: Any, number: Any, of_node: Any) -> Any:
-    """Number the roots in the order of the nodes; returns how many there are.
-
-    ``number`` is room to work in, given because the system backs large arrays of numpy better.
-    """
-    blocks = len(bounds) - 1
-    begin = np.zeros(blocks + 1, dtype=np.int64)
-    for block in prange(blocks):
-        roots = 0
+@njit(cache=True, nogil=True)
+def _count_roots(bounds: Any, label: Any, roots: Any, some: Any) -> None:
+    """How many roots each block has, behind its own place."""
+    for block in range(some.start, some.stop):
         for i in range(bounds[block], bounds[block + 1]):
-            roots += label[i] == i
-        begin[block + 1] = roots
-    for block in range(blocks):
-        begin[block + 1] += begin[block]
-    for block in prange(blocks):
-        next_root = begin[block]
+            roots[block + 1] += label[i] == i
+
+
+@njit(cache=True, nogil=True)
+def _number_roots(bounds: Any, label: Any, before: Any, number: Any, some: Any) -> None:
+    """Number the roots in the order of the nodes, with so many before each block."""
+    for block in range(some.start, some.stop):
+        next_root = before[block]
         for i in range(bounds[block], bounds[block + 1]):
             if label[i] == i:
                 number[i] = next_root
                 next_root += 1
-    for block in prange(blocks):
+
+
+@njit(cache=True, nogil=True)
+def _name_nodes(bounds: Any, label: Any, number: Any, of_node: Any, some: Any) -> None:
+    """Nodes are known by the numbers of their roots."""
+    for block in range(some.start, some.stop):
         for i in range(bounds[block], bounds[block + 1]):
             of_node[i] = number[label[i]]
-    return begin[blocks]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rayrelief.compiled import njit, prange
+from rayrelief.compiled import njit
 from rayrelief.conventions import SingleArray
+from rayrelief.pieces import side_by_side, slices
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
 from rayrelief.solvers.multigrid.rows import CompressedRows, Rows
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
-ROWS_PER_BLOCK = 512
+ROWS_AT_A_TIME, COLUMNS_AT_A_TIME = 1 << 11, 1 << 15  # that a thread takes
 ROWS_PER_PIECE, MOST_PIECES = 1 << 16, 16  # of rows that are swapped with columns side by side
 CAPACITY = 48  # entries of a coarse row: enough nearly always, since rows have 9 to 16 on average
 TABLE = 16  # places of a table of nodes for each entry of a row that there is room for
@@ -34,10 +36,7 @@ def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
     weak edges join stays apart, except those of nodes that have no strong edge at all.
     """
     longest = len(rows.column) // rows.size if len(rows.start) == 0 else np.diff(rows.start).max()
-
-    def fill(*part: Any) -> None:
-        _interpolate(rows.arrays, aggregates.strong, aggregates.of_node, *part)
-
+    fill = partial(_interpolate, rows.arrays, aggregates.strong, aggregates.of_node)
     return Transfer(*_compressed(rows.size, 1 + int(longest), fill))
 
 
@@ -50,10 +49,11 @@ def transposed(transfer: Transfer, columns: int) -> Transfer:
     start = np.zeros(columns + 1, dtype=np.int32)
     column = np.empty_like(transfer.column)
     weight = np.empty_like(transfer.value)
-    _count_columns(transfer.arrays, bounds, counts)
-    _add_counts(counts, start[1:])
+    side_by_side(partial(_count_columns, transfer.arrays, bounds, counts), range(pieces))
+    side_by_side(partial(_add_counts, counts, start[1:]), slices(columns, COLUMNS_AT_A_TIME))
     np.cumsum(start, dtype=np.int32, out=start)  # with a dtype it is several times as fast
-    _transpose(transfer.arrays, bounds, start, counts, column, weight)
+    transpose = partial(_transpose, transfer.arrays, bounds, start, counts, column, weight)
+    side_by_side(transpose, range(pieces))
     return Transfer(start, column, weight)
 
 
@@ -64,18 +64,16 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     all their digits beside strong ones. The diagonal follows from the rows' sums being zero.
     """
     size = len(down.start) - 1
-
-    def fill(*part: Any) -> None:
-        _multiply(rows.arrays, up.arrays, down.arrays, *part)
-
+    fill = partial(_multiply, rows.arrays, up.arrays, down.arrays)
     return Rows(*_compressed(size, CAPACITY, fill), size)
 
 
 def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[Any, Any, Any]:
     """Compressed rows (start, column, value), filled and packed some at a time.
 
-    ``fill(first, column, value, count)`` writes rows from the first one on into arrays with room
-    for so many entries each, and how many there are; of a row that is too long, a room to try.
+    ``fill(first, column, value, count, some)`` writes a slice of the rows from the first one on
+    into arrays with room for so many entries each, and how many there are; of a row that is too
+    long, a room to try.
     """
     start = np.zeros(size + 1, dtype=np.int32)
     packed = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
@@ -86,7 +84,7 @@ def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[An
         length = min(most, size - lo)
         while True:
             part = tuple(array[:length] for array in rows)
-            fill(lo, *part, count[:length])
+            side_by_side(partial(fill, lo, *part, count), slices(length, ROWS_AT_A_TIME))
             longest = int(count[:length].max())
             if longest <= rows[0].shape[1]:
                 break
@@ -101,7 +99,8 @@ def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[An
             for new, old in zip(longer, packed, strict=True):
                 new[: start[lo]] = old[: start[lo]]
             packed = longer
-        _pack(*part, start[lo:], *packed)
+        pack = partial(_pack, *part, start[lo:], *packed)
+        side_by_side(pack, slices(length, ROWS_AT_A_TIME))
     column, value = (array[: start[size]] for array in packed)
     return start, column, value
 
@@ -111,80 +110,82 @@ def _room(shape: int | tuple[int, int]) -> tuple[npt.NDArray[np.uint32], SingleA
     return np.empty(shape, dtype=np.uint32), np.empty(shape, dtype=np.float32)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _interpolate(
-    rows: Any, strong: Any, of_node: Any, begin: int, column: Any, weight: Any, count: Any
+    rows: Any,
+    strong: Any,
+    of_node: Any,
+    begin: int,
+    column: Any,
+    weight: Any,
+    count: Any,
+    some: Any,
 ) -> None:
-    """Aggregates and their weights in each row from ``begin`` on, and how many there are."""
+    """Aggregates and their weights in rows from ``begin`` on, and how many there are."""
     _, row_column, conductance = rows
-    for block in prange((len(count) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        for n in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, len(count))):
-            i = begin + n
-            first, end, step = entries(rows, i, len(of_node))
-            found, share = column[n], weight[n]
-            found[0], share[0] = of_node[i], 0.0
-            length, strength = 1, 0.0
-            for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
-                if not strong[e]:
-                    continue
-                strength += conductance[e]
-                k, aggregate = 0, of_node[row_column[e]]
-                while k < length and found[k] != aggregate:
-                    k += 1
-                if k == length:
-                    found[k], share[k] = aggregate, 0.0
-                    length += 1
-                share[k] += conductance[e]
-            count[n] = length
-            if strength > 0.0:
-                for k in range(length):
-                    share[k] *= SMOOTHING / strength
-                share[0] += 1.0 - SMOOTHING
-            else:
-                share[0] = 1.0
+    for n in range(some.start, some.stop):
+        i = begin + n
+        first, end, step = entries(rows, i, len(of_node))
+        found, share = column[n], weight[n]
+        found[0], share[0] = of_node[i], 0.0
+        length, strength = 1, 0.0
+        for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
+            if not strong[e]:
+                continue
+            strength += conductance[e]
+            k, aggregate = 0, of_node[row_column[e]]
+            while k < length and found[k] != aggregate:
+                k += 1
+            if k == length:
+                found[k], share[k] = aggregate, 0.0
+                length += 1
+            share[k] += conductance[e]
+        count[n] = length
+        if strength > 0.0:
+            for k in range(length):
+                share[k] *= SMOOTHING / strength
+            share[0] += 1.0 - SMOOTHING
+        else:
+            share[0] = 1.0
 
 
-@njit(cache=True, parallel=True)
-def _count_columns(rows: Any, bounds: Any, counts: Any) -> None:
-    """How many entries each piece of the rows has in each column."""
+@njit(cache=True, nogil=True)
+def _count_columns(rows: Any, bounds: Any, counts: Any, piece: int) -> None:
+    """How many entries a piece of the rows has in each column."""
     start, column, _ = rows
-    for piece in prange(len(counts)):
-        count = counts[piece]
-        for e in range(np.uint64(start[bounds[piece]]), np.uint64(start[bounds[piece + 1]])):
-            count[column[e]] += 1
+    count = counts[piece]
+    for e in range(np.uint64(start[bounds[piece]]), np.uint64(start[bounds[piece + 1]])):
+        count[column[e]] += 1
 
 
-@njit(cache=True, parallel=True)
-def _add_counts(counts: Any, total: Any) -> None:
+@njit(cache=True, nogil=True)
+def _add_counts(counts: Any, total: Any, some: Any) -> None:
     """Entries of each column in the pieces before each piece, in place, and in all of them."""
-    pieces, columns = counts.shape
-    for block in prange((columns + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        for j in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, columns)):
-            before = 0
-            for piece in range(pieces):
-                count = counts[piece, j]
-                counts[piece, j] = before
-                before += count
-            total[j] = before
+    for j in range(some.start, some.stop):
+        before = 0
+        for piece in range(len(counts)):
+            count = counts[piece, j]
+            counts[piece, j] = before
+            before += count
+        total[j] = before
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _transpose(
-    rows: Any, bounds: Any, column_start: Any, counts: Any, column: Any, weight: Any
+    rows: Any, bounds: Any, column_start: Any, counts: Any, column: Any, weight: Any, piece: int
 ) -> None:
-    """Entries by column, each in the order of the rows; counts are used up."""
+    """Entries of a piece by column, each in the order of the rows; counts are used up."""
     start, row_column, row_weight = rows
-    for piece in prange(len(counts)):
-        before = counts[piece]
-        for i in range(np.uint64(bounds[piece]), np.uint64(bounds[piece + 1])):
-            for e in range(np.uint64(start[i]), np.uint64(start[i + np.uint64(1)])):
-                j = row_column[e]
-                at = np.uint64(column_start[j] + before[j])
-                before[j] += 1
-                column[at], weight[at] = i, row_weight[e]
+    before = counts[piece]
+    for i in range(np.uint64(bounds[piece]), np.uint64(bounds[piece + 1])):
+        for e in range(np.uint64(start[i]), np.uint64(start[i + np.uint64(1)])):
+            j = row_column[e]
+            at = np.uint64(column_start[j] + before[j])
+            before[j] += 1
+            column[at], weight[at] = i, row_weight[e]
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _multiply(
     rows: Any,
     up: Any,
@@ -193,8 +194,9 @@ def _multiply(
     column: Any,
     conductance: Any,
     count: Any,
+    some: Any,
 ) -> None:
-    """Rows of the product from ``begin`` on; of a row that is too long, that it is longer.
+    """Some rows of the product from ``begin`` on; of a row that is too long, that it is longer.
 
     Row J: first (P^T L)_J over the fine nodes near J, then this times P. Where a node stands in
     one of the two lists is looked up in a table that is small: it stays in the cache, and no thread
@@ -203,65 +205,64 @@ def _multiply(
     _, row_column, row_conductance = rows
     up_start, up_column, up_weight = up
     down_start, down_column, down_weight = down
-    size, capacity = column.shape
+    capacity = column.shape[1]
     places = 1
     while places < TABLE * capacity:
         places *= 2
-    for block in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        near, nodes, flow = _table(places), np.empty(places, dtype=np.uint32), np.empty(places)
-        found, most = _table(places), places // 2
-        before_near = before_found = 0  # numbers of earlier rows are less
-        for n in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, size)):
-            J, nears, length = begin + n, 0, 0
-            for member in range(np.uint64(down_start[J]), np.uint64(down_start[J + 1])):
-                i, share = down_column[member], np.float64(down_weight[member])
-                first, end, step = entries(rows, i, len(up_start) - 1)
-                if nears + (end - first) // step >= most:
-                    length = 2 * capacity  # try again with larger tables
-                    break
-                joined = 0.0
-                for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
-                    c = row_conductance[e]
-                    if c == 0.0:
-                        continue
-                    joined += c
-                    j = row_column[e]
-                    slot = _place(near, before_near, j)
-                    at = near[slot, 1] - before_near
-                    if at < 0:
-                        near[slot, 0], near[slot, 1] = j, before_near + nears
-                        nodes[np.uint64(nears)], flow[np.uint64(nears)] = j, share * c
-                        nears += 1
-                    else:
-                        flow[np.uint64(at)] += share * c
-                slot = _place(near, before_near, i)
+    near, nodes, flow = _table(places), np.empty(places, dtype=np.uint32), np.empty(places)
+    found, most = _table(places), places // 2
+    before_near = before_found = 0  # numbers of earlier rows are less
+    for n in range(some.start, some.stop):
+        J, nears, length = begin + n, 0, 0
+        for member in range(np.uint64(down_start[J]), np.uint64(down_start[J + 1])):
+            i, share = down_column[member], np.float64(down_weight[member])
+            first, end, step = entries(rows, i, len(up_start) - 1)
+            if nears + (end - first) // step >= most:
+                length = 2 * capacity  # try again with larger tables
+                break
+            joined = 0.0
+            for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
+                c = row_conductance[e]
+                if c == 0.0:
+                    continue
+                joined += c
+                j = row_column[e]
+                slot = _place(near, before_near, j)
                 at = near[slot, 1] - before_near
                 if at < 0:
-                    near[slot, 0], near[slot, 1] = i, before_near + nears
-                    nodes[np.uint64(nears)], flow[np.uint64(nears)] = i, -share * joined
+                    near[slot, 0], near[slot, 1] = j, before_near + nears
+                    nodes[np.uint64(nears)], flow[np.uint64(nears)] = j, share * c
                     nears += 1
                 else:
-                    flow[np.uint64(at)] -= share * joined
-            row, values = column[n], conductance[n]
-            for m in range(np.uint64(nears)):
-                j, f = np.uint64(nodes[m]), flow[m]
-                for u in range(np.uint64(up_start[j]), np.uint64(up_start[j + np.uint64(1)])):
-                    K = up_column[u]
-                    if K == J:
-                        continue
-                    slot = _place(found, before_found, K)
-                    at = found[slot, 1] - before_found
-                    if at < 0 and length < capacity:
-                        found[slot, 0], found[slot, 1] = K, before_found + length
-                        row[np.uint64(length)], values[np.uint64(length)] = K, f * up_weight[u]
-                        length += 1
-                    elif at < 0:
-                        length = 2 * capacity
-                    else:
-                        values[np.uint64(at)] += f * up_weight[u]
-            count[n] = length
-            before_near += nears
-            before_found += min(length, capacity)
+                    flow[np.uint64(at)] += share * c
+            slot = _place(near, before_near, i)
+            at = near[slot, 1] - before_near
+            if at < 0:
+                near[slot, 0], near[slot, 1] = i, before_near + nears
+                nodes[np.uint64(nears)], flow[np.uint64(nears)] = i, -share * joined
+                nears += 1
+            else:
+                flow[np.uint64(at)] -= share * joined
+        row, values = column[n], conductance[n]
+        for m in range(np.uint64(nears)):
+            j, f = np.uint64(nodes[m]), flow[m]
+            for u in range(np.uint64(up_start[j]), np.uint64(up_start[j + np.uint64(1)])):
+                K = up_column[u]
+                if K == J:
+                    continue
+                slot = _place(found, before_found, K)
+                at = found[slot, 1] - before_found
+                if at < 0 and length < capacity:
+                    found[slot, 0], found[slot, 1] = K, before_found + length
+                    row[np.uint64(length)], values[np.uint64(length)] = K, f * up_weight[u]
+                    length += 1
+                elif at < 0:
+                    length = 2 * capacity
+                else:
+                    values[np.uint64(at)] += f * up_weight[u]
+        count[n] = length
+        before_near += nears
+        before_found += min(length, capacity)
 
 
 @njit(inline="always")
@@ -280,13 +281,13 @@ def _place(table: Any, before: int, node: Any) -> Any:
     return slot
 
 
-@njit(cache=True, parallel=True)
-def _pack(column: Any, value: Any, start: Any, packed_column: Any, packed_value: Any) -> None:
+@njit(cache=True, nogil=True)
+def _pack(
+    column: Any, value: Any, start: Any, packed_column: Any, packed_value: Any, some: Any
+) -> None:
     """Leave out the room that rows did not use."""
-    size = len(column)
-    for block in prange((size + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        for i in range(block * ROWS_PER_BLOCK, min((block + 1) * ROWS_PER_BLOCK, size)):
-            # Not by slices, which take longer to make than rows this short to copy.
-            at, row, values = np.uint64(start[i]), column[i], value[i]
-            for k in range(np.uint64(start[i + 1]) - at):
-                packed_column[at + k], packed_value[at + k] = row[k], values[k]
+    for i in range(some.start, some.stop):
+        # Not by slices, which take longer to make than rows this short to copy.
+        at, row, values = np.uint64(start[i]), column[i], value[i]
+        for k in range(np.uint64(start[i + 1]) - at):
+            packed_column[at + k], packed_value[at + k] = row[k], values[k]

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rayrelief.compiled import njit, prange
+from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.operators import Operator
 from rayrelief.pieces import side_by_side, slices
-from rayrelief.solvers.kernels import block_range
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
 from rayrelief.solvers.multigrid.cycle import (
@@ -26,7 +25,7 @@ from rayrelief.solvers.multigrid.galerkin import Transfer, coarse_rows, interpol
 from rayrelief.solvers.multigrid.rows import Rows, stencil
 
 MAX_LEVELS = 50
-ROWS_PER_BLOCK = 1 << 14
+NODES_AT_A_TIME = 1 << 16
 ENTRIES = 1 << 20  # that are copied at a time
 
 
@@ -63,7 +62,8 @@ class Hierarchy:
         is due to a free constant.
         """
         mass = np.empty(operator.graph.size, dtype=np.float32)
-        _add_directions(operator.conductance, mass)
+        add = partial(_add_directions, operator.conductance, mass)
+        side_by_side(add, slices(len(mass), NODES_AT_A_TIME))
         wide, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
         down = Restriction.of(up, wide)
         del wide  # and its weights
@@ -101,14 +101,13 @@ def _next_level(level: Level) -> tuple[Transfer, Transfer, Level]:
     return down, up, Level(coarse_rows(rows, up, down), mass, anchors)
 
 
-@njit(cache=True, parallel=True)
-def _add_directions(values: Any, sums: Any) -> None:
-    for k in prange((len(sums) + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        lo, hi = block_range(k, ROWS_PER_BLOCK, 0, len(sums))
-        total = sums[lo:hi]
-        total[:] = values[0, lo:hi]
+@njit(cache=True, nogil=True)
+def _add_directions(values: Any, sums: Any, some: Any) -> None:
+    for i in range(some.start, some.stop):
+        total = values[0, i]
         for d in range(1, len(values)):
-            total += values[d, lo:hi]
+            total += values[d, i]
+        sums[i] = total
 
 
 @njit(cache=True)

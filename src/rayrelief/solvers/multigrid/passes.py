@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rayrelief.compiled import njit, prange
-from rayrelief.solvers.kernels import FUSED, block_range, dot, flow, residual_square
+from rayrelief.conventions import SingleArray
+from rayrelief.operators import Operator
+from rayrelief.pieces import side_by_side, slices
+from rayrelief.solvers.kernels import FUSED, dot, flow, residual_square
 from rayrelief.solvers.multigrid.cycle import DAMPING
 from rayrelief.solvers.segments import SEGMENT, ends, for_each, sums
 
 SMALLEST = 1e-37
+NODES_AT_A_TIME = 1 << 16
 
 
-@njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def invert_diagonal(conductance: Any, anchors: Any, inverse: Any) -> None:
+def invert_diagonal(operator: Operator, inverse: SingleArray) -> None:
     """DAMPING over the diagonal, 0 where nothing is joined, or by less than floats can invert."""
-    nodes = len(inverse)
-    for k in prange((nodes + SEGMENT - 1) // SEGMENT):
-        lo, hi = block_range(k, SEGMENT, 0, nodes)
+    invert = partial(_invert_diagonal, operator.conductance, operator.anchors, inverse)
+    side_by_side(invert, slices(len(inverse), NODES_AT_A_TIME))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)
+def _invert_diagonal(conductance: Any, anchors: Any, inverse: Any, some: Any) -> None:
+    for lo in range(some.start, some.stop, SEGMENT):
+        hi = min(lo + SEGMENT, some.stop)
         total = conductance[0, lo:hi].astype(np.float64)
         for d in range(1, len(conductance)):
             part = conductance[d, lo:hi]

@@ -64,12 +64,12 @@ class PreparedMultigrid:
         self.lost = 0.0  # cycles, against a fresh hierarchy
         self.rest = 0  # coming matrices that begin with a fresh one
         self.next_rest = REST
-        passes.invert_diagonal(operator.conductance, operator.anchors, self.inverse)
+        passes.invert_diagonal(operator, self.inverse)
 
     def update(self, operator: Operator) -> None:
         """Turn to another matrix on the same graph; the hierarchy is kept while it serves."""
         self.operator = operator
-        passes.invert_diagonal(operator.conductance, operator.anchors, self.inverse)
+        passes.invert_diagonal(operator, self.inverse)
         if self.rest == 0 and self.lost <= SETUP_CYCLES:
             self.age += 1
         else:
