@@ -56,6 +56,37 @@ def test_an_error_of_a_piece_is_an_error_of_all():
         side_by_side(lambda n: 1 / np.float64(n).item(), range(10))
 
 
+def test_where_no_thread_can_be_started_this_one_does_it_all(monkeypatch):
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with threads_for(MANY, 2):
+        assert side_by_side(lambda n: n * n, range(50)) == [n * n for n in range(50)]
+
+
+def test_pieces_keep_the_settings_of_numpy():
+    def told(_: int) -> str:
+        time.sleep(0.001)
+        return np.geterr()["divide"]
+
+    with threads_for(MANY, 2), np.errstate(divide="raise"):
+        assert set(side_by_side(told, range(20))) == {"raise"}
+
+
+def test_an_image_of_strided_rows_is_copied_once(monkeypatch):
+    copied, take = [], np.take
+
+    def watched(rows, *rest, **more):
+        copied.append(rows.flags.c_contiguous)
+        return take(rows, *rest, **more)
+
+    monkeypatch.setattr(np, "take", watched)
+    rows = np.zeros((3 * ROWS, 2))[:, 1]
+    taken(rows, np.arange(3 * ROWS))
+    assert copied == [True] * 3
+
+
 def test_rows_are_taken_and_put_where_the_indices_say():
     rng = np.random.default_rng(3)
     rows, indices = rng.normal(size=(3 * ROWS, 2)), rng.permutation(3 * ROWS)[: 2 * ROWS + 5]

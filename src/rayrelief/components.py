@@ -100,7 +100,7 @@ def _run_medians(values: FloatArray, lengths: Numbers) -> FloatArray:
     longer = np.flatnonzero(np.diff(lengths[by_length], prepend=0))
     for runs in np.split(by_length, longer)[1:]:
         length = lengths[runs[0]]
-        if len(runs) == 1:  # as a large one is: its values need not be gathered
+        if len(runs) == 1:  # as a large one is: spares the indices of all of its values
             medians[runs] = np.median(values[starts[runs[0]] :][:length])
         else:
             inside = starts[runs][:, None] + np.arange(length)

@@ -20,7 +20,6 @@ from rayrelief.fusion.solving import solve_with_prior, stages_of
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
 from rayrelief.methods.devices import DeviceName, backend_for
-from rayrelief.pieces import threads_for
 from rayrelief.plausibility import doubts, other_axes
 from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
@@ -145,17 +144,16 @@ def integrate(
             runs = stages_of(prior, method, int(np.count_nonzero(prior.known & inside)), count)
         for each in runs:
             check_memory(inside.size, count, each, backend)
-    count, threads = int(np.count_nonzero(inside)), getattr(backend, "threads", None)
-    with threads_for(count, threads):
-        problem = assemble(
-            array,
-            camera,
-            mask=inside,
-            start=start,
-            confidence=confidence,
-            periodic=periodic,
-            method=method,
-        )
+    problem = assemble(
+        array,
+        camera,
+        mask=inside,
+        start=start,
+        confidence=confidence,
+        periodic=periodic,
+        method=method,
+        threads=getattr(backend, "threads", 1),
+    )
     del array, inside
     fit = None
     if prior is None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,7 +42,10 @@ def threads_for(nodes: int, threads: int | None) -> Iterator[int]:
 
 
 def side_by_side(work: Callable[[Piece], Made], pieces: Iterable[Piece]) -> list[Made]:
-    """What the work makes of each piece, in their order; on one thread outside ``threads_for``."""
+    """What the work makes of each piece, in their order; on one thread outside ``threads_for``.
+
+    Where no other thread can be started, as when the interpreter ends, this one does it all.
+    """
     left = deque(enumerate(pieces))
     made: dict[int, Made] = {}
     others = min(_COUNT.get(), len(left)) - 1
@@ -54,20 +57,32 @@ def side_by_side(work: Callable[[Piece], Made], pieces: Iterable[Piece]) -> list
                 number, piece = left.popleft()
             except IndexError:
                 return
-            try:
-                made[number] = work(piece)
-            except BaseException:
-                left.clear()  # the others end, too
-                raise
+            made[number] = work(piece)
+
+    def help_out() -> None:
+        _COUNT.set(1)
+        try:
+            work_on()
+        except BaseException:
+            left.clear()  # the others end, too
+            raise
 
     if others < 1:
         work_on()
-    else:
-        with ThreadPoolExecutor(others) as pool:
-            running = [pool.submit(work_on) for _ in range(others)]
+        return [made[number] for number in range(len(made))]
+    with ThreadPoolExecutor(others) as pool:
+        try:
+            helpers: list[Future[None]] = []
+            with suppress(RuntimeError):
+                while len(helpers) < others:
+                    # In the caller's context, which NumPy's errstate is part of.
+                    helpers.append(pool.submit(copy_context().run, help_out))
             work_on()
-        for each in running:
-            each.result()
+        except BaseException:
+            left.clear()
+            raise
+    for helper in helpers:
+        helper.result()
     return [made[number] for number in range(len(made))]
 
 
@@ -79,6 +94,7 @@ def slices(size: int, length: int) -> Iterator[slice]:
 
 def taken(rows: npt.NDArray[Scalar], indices: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Scalar]:
     """Rows (n, ...) of these indices (n,), a copy."""
+    rows = np.ascontiguousarray(rows)  # else NumPy copies all of them for each piece
     found = np.empty((len(indices), *rows.shape[1:]), dtype=rows.dtype)
 
     def take(some: slice) -> None:

@@ -20,6 +20,7 @@ from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.formulation.tilt import without_tilt
 from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
+from rayrelief.pieces import threads_for
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 
 EquationsFor = Callable[[PixelGraph, FloatArray, View], EdgeEquations]
@@ -138,6 +139,7 @@ def assemble(
     confidence: npt.ArrayLike | None = None,
     periodic: tuple[bool, bool] = (False, False),
     method: object = None,
+    threads: int | None = None,
 ) -> Problem:
     """Check the input, prepare the normals, connect the pixels and set up their equations.
 
@@ -148,6 +150,8 @@ def assemble(
     method
         Its ``connectivity``, ``preprocessing`` and ``equations(graph, normals, view)`` are used;
         the defaults are 4, ``Preprocessing()`` and the paper's equations.
+    threads
+        Number of threads, all cores by default; the problem does not depend on it.
     """
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
@@ -155,14 +159,15 @@ def assemble(
         check_against_image(camera, *inside.shape)
     view = View.of(camera, inside.shape[0], inside.shape[1], periodic)
     options = getattr(method, "preprocessing", None) or Preprocessing()
-    unit, inside, report = prepare_normals(
-        array, inside, view.rays, options, camera, joined=view.joined
-    )
-    connectivity: Connectivity = getattr(method, "connectivity", 4)
-    graph = pixel_graph(inside, connectivity, wraps=view.wraps, turn=view.turn)
-    equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
-    trusted = None if confidence is None else checked_confidence(confidence, graph.shape)
-    equations, notes = _equations(equations_for, graph, unit, view, trusted)
+    with threads_for(int(np.count_nonzero(inside)), threads):
+        unit, inside, report = prepare_normals(
+            array, inside, view.rays, options, camera, joined=view.joined
+        )
+        connectivity: Connectivity = getattr(method, "connectivity", 4)
+        graph = pixel_graph(inside, connectivity, wraps=view.wraps, turn=view.turn)
+        equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
+        trusted = None if confidence is None else checked_confidence(confidence, graph.shape)
+        equations, notes = _equations(equations_for, graph, unit, view, trusted)
     kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
     if array.dtype.itemsize <= 4:
         unit = unit.astype(np.float32)  # no less precise than what was given

@@ -16,10 +16,24 @@ import numpy as np
 import rayrelief
 from rayrelief import pieces
 from rayrelief.backends import CPU
+from rayrelief.formulation import edge_equations
+from rayrelief.solvers import segments
+from rayrelief.solvers.multigrid import cycle, galerkin, passes
 from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.gallery import GALLERY
 
-pieces.NODES_PER_THREAD = 100  # so that threads really run
+pieces.NODES_PER_THREAD = 100  # so that threads really run, and on small pieces
+edge_equations.NODES_AT_A_TIME = pieces.ROWS = cycle.ROWS_AT_A_TIME = 500
+galerkin.ROWS_AT_A_TIME = passes.NODES_AT_A_TIME = 500
+segments.SEGMENT, segments.SEGMENTS_AT_A_TIME = 500, 2
+started = []
+
+class Pool(pieces.ThreadPoolExecutor):
+    def submit(self, *arguments):
+        started.append(1)
+        return super().submit(*arguments)
+
+pieces.ThreadPoolExecutor = Pool
 scene = GALLERY["overlapping_spheres"](72, 96)
 point = rayrelief.DepthPrior.at([(48, 36, 2.0)], 72, 96)
 runs = {name: (recipe, None) for name, recipe in RECIPES.items()}
@@ -33,6 +47,8 @@ for name, (recipe, prior) in runs.items():
         )
         changes = np.array([each.change for each in result.history])
         parts = result.depth, result.mesh().faces, changes
+        assert started or count == 1 or pieces.numba.config.NUMBA_NUM_THREADS == 1
+        started.clear()
         found.add(hashlib.sha256(b"".join(each.tobytes() for each in parts)).hexdigest()[:16])
     print(name.replace(" ", "-"), *found)
 """

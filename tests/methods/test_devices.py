@@ -38,7 +38,7 @@ def gpu(monkeypatch, request):
     ],
 )
 def test_auto_is_a_gpu_that_can_compute_the_method(gpu, method, known):
-    assert backend_for("auto", method, 2) == (CUDA() if gpu and known else CPU(2))
+    assert backend_for("auto", method, 2) == (CUDA(2) if gpu and known else CPU(2))
 
 
 @pytest.mark.parametrize("gpu", [True], indirect=True)

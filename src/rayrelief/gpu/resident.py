@@ -28,6 +28,7 @@ from rayrelief.graph import STEPS
 from rayrelief.methods.base import Solution
 from rayrelief.methods.ordered.recipe import Ordered
 from rayrelief.methods.recipes import BiNI, RayPlane, Smooth
+from rayrelief.pieces import threads_for
 from rayrelief.preprocess import Preprocessing, PreprocessReport, facing_away_limits
 
 Pixels = npt.NDArray[np.int64]
@@ -71,7 +72,7 @@ class Resident:
         if self._trusts != (confidence is not None):
             self.engine, self._trusts = None, confidence is not None
         engine = self._engine_for(box_of(self.source.machine, normals, mask))
-        with engine.queue.arrays():
+        with engine.queue.arrays(), threads_for(engine.work.pixels, None):
             return self._integrated(engine, normals, mask, start, confidence)
 
     def first_pixels(self, parts: Parts) -> tuple[Pixels, Pixels]:

@@ -137,7 +137,7 @@ def _run(
     if hasattr(method, "preprocessing"):
         method = replace(method, preprocessing=options)
     camera = job.camera_of(block.whole)
-    problem = assemble(normals, camera, mask=mask, method=method)
+    problem = assemble(normals, camera, mask=mask, method=method, threads=job.threads)
     if job.look:
         problem = _begun(job, problem, block)
     solution = method.solve(problem, CPU(job.threads))

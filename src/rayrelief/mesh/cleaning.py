@@ -22,7 +22,8 @@ NOISE = 3.0  # so many times as much as half of all faces differ, where normals 
 # so many degrees, or twice as much noise, and so many half-widths in pixels, near another jump.
 BENT, DEEP, REACH = 7.0, 0.35, 6
 # Both sides recede where things stand on one another, and jumps are rarer there: by how much the
-# logarithm of the width falls with each pixel of it, up to one (methods/ordered/evidence.py).
+# logarithm of the width falls with each pixel of it, up to one (methods/ordered/evidence.py). What
+# comes nearer counts as level, for which DEEP was chosen.
 FOOT = 1.5
 # Beside a jump, where a body turns away, an interval of so many pixels to either side says nothing,
 # and what is so far outside of one, three times what exact equations are off, is no surface.
@@ -220,8 +221,10 @@ def _slower_recession(vertices: Any, normals: Any, i: int, j: int, parallel: boo
     step = math.sqrt(x * x + y * y + z * z)
     if step == 0.0:
         return 0.0
-    towards_j = -(n[0] * x + n[1] * y + n[2] * z) / min(facing_i, -STEEPEST)
-    towards_i = (m[0] * x + m[1] * y + m[2] * z) / min(facing_j, -STEEPEST)
+    facing_i = facing_i if abs(facing_i) > STEEPEST else -STEEPEST
+    facing_j = facing_j if abs(facing_j) > STEEPEST else -STEEPEST
+    towards_j = -(n[0] * x + n[1] * y + n[2] * z) / facing_i
+    towards_i = (m[0] * x + m[1] * y + m[2] * z) / facing_j
     return min(towards_i, towards_j) / step
 
 

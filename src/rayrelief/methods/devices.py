@@ -40,7 +40,7 @@ def backend_for(
     if device == "auto" and not is_available():
         return CPU(threads)
     cupy()  # or an error, before any work
-    return CUDA()
+    return CUDA(threads)
 
 
 def runs_on_gpu(method: Method) -> bool:

@@ -15,6 +15,7 @@ from rayrelief.backends.cuda.layout import Workspace
 from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.checks import require
 from rayrelief.laws.base import Law
+from rayrelief.pieces import threads_for
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import Solver
 
@@ -24,7 +25,14 @@ class CUDA:
     """Compute on the GPU of this machine: RayPlane, BiNI, Smooth and Ordered.
 
     The same GPU gives the same bits.
+
+    Attributes
+    ----------
+    threads
+        Number of threads of the CPU beside it, all cores by default.
     """
+
+    threads: int | None = None
 
     @contextmanager
     def compute(self, problem: Problem, solver: Solver) -> Iterator[GridComputation]:
@@ -32,7 +40,8 @@ class CUDA:
         device = Device()
         running = [computation(device, problem, solver)]
         try:
-            yield running[0]
+            with threads_for(problem.graph.size, self.threads):
+                yield running[0]
         finally:
             running.clear()
             device.give_back()

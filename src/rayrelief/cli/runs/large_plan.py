@@ -141,7 +141,8 @@ def _seconds(normals: Any, camera: Camera, mask: Any, method: Any, threads: int)
     options = getattr(method, "preprocessing", Preprocessing())
     if options.facing_away is None and hasattr(method, "preprocessing"):
         method = replace(method, preprocessing=replace(options, facing_away="average"))
-    method.solve(assemble(normals, camera, mask=mask, method=method), CPU(threads))
+    problem = assemble(normals, camera, mask=mask, method=method, threads=threads)
+    method.solve(problem, CPU(threads))
     return time.perf_counter() - began
 
 

@@ -10,8 +10,6 @@ from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.laws.ordered import with_intervals
 from rayrelief.methods.ordered.groups import group_shifts
 from rayrelief.methods.ordered.parts import borders_between, continuous_parts, staying
-from rayrelief.methods.ordered.places import CANDIDATES
-from rayrelief.pieces import threads_for
 
 
 def moved(
@@ -27,8 +25,7 @@ def moved(
     """
     if isinstance(computation, MovesParts):
         borders = computation.borders(x, joins, staying)
-        with threads_for(CANDIDATES * len(borders.residual), None):
-            shifts, moves = group_shifts(borders)
+        shifts, moves = group_shifts(borders)
         return (computation.shift_parts(borders.parts, shifts) if moves else x), moves
     if equations is None:
         raise LookupError("parts are moved on the CPU, which needs their equations")

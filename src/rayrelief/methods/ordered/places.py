@@ -22,7 +22,7 @@ def find_closings(
     edges: Any, pairs: Any, lists: Any, chosen: Any, shifts: Any, found: Any, saved: Any
 ) -> None:
     """``closing`` of the chosen of all lists, side by side: where, and what is saved there."""
-    # By turns: long borders often stand side by side.
+    # By turns: long borders, which take most time, often stand side by side.
     shares = [chosen[share::SHARES] for share in range(min(SHARES, len(chosen)))]
     side_by_side(partial(_find_closings, edges, pairs, lists, shifts, found, saved, COSTS), shares)
 
