@@ -42,7 +42,9 @@ def test_fewer_faces_and_a_unit(run, spheres, out, read_report):
     size = ("--width", "4in", "--unit", "cm", "--mesh-format", "ply,glb")
     assert run("integrate", spheres, "-o", out / "all", *size).code == 0
     assert run("integrate", spheres, "-o", out / "few", *size, "--max-error", "1mm").code == 0
-    faces = [read_report(out / each)["mesh"]["faces"] for each in ("all", "few")]
+    reports = [read_report(out / each) for each in ("all", "few")]
+    assert [(each["unit"], each["mesh"]["unit"]) for each in reports] == 2 * [(None, "cm")]
+    faces = [each["mesh"]["faces"] for each in reports]
     assert faces[1] < 0.5 * faces[0]
     np.testing.assert_allclose(trimesh.load(out / "few" / "mesh.ply").extents[0], 10.16, rtol=0.02)
     read = trimesh.load(out / "all" / "mesh.glb", force="mesh")
@@ -104,6 +106,9 @@ def test_a_mesh_that_was_asked_for_and_cannot_be_made_is_a_failure(
         (("--faces", "none", "--solid"), "--faces none"),
         (("--faces", "quads", "--mesh-format", "obj", "--max-error", "0.1"), "--max-error"),
         (("--min-part", "0"), "--min-part"),
+        (("--faces", "quads"), "add --mesh-format obj"),
+        (("--solid", "--mesh-format", "none"), "--mesh-format none goes with no option"),
+        (("--colour", "depth", "--mesh-format", "stl"), "--colour cannot be stored in stl"),
     ],
 )
 def test_wrong_usage_ends_before_the_run(run, sphere, out, options, words):

@@ -17,7 +17,7 @@ from profiles import fewer_examples
 from rayrelief.cameras import Orthographic
 from rayrelief.errors import InputError
 from rayrelief.io.meshes import write_mesh
-from rayrelief.mesh import Mesh
+from rayrelief.mesh import Mesh, distance
 from rayrelief.mesh.borders import is_closed
 from rayrelief.mesh.closing import closed
 from rayrelief.mesh.distance import farthest
@@ -52,6 +52,22 @@ def test_the_farthest_point_is_that_of_all_pairs(seed, face_count, point_count, 
     expected = closest_point_naive(naive, points)[1].max()
     found = farthest(points, vertices, faces, limit)
     assert found == pytest.approx(expected) if expected < limit else np.isinf(found)
+
+
+def test_no_cell_holds_a_whole_row_of_a_flat_base(monkeypatch):
+    looked_at = []
+
+    def watched(points, vertices, faces, grid, limit, starts, held):
+        looked_at.append(np.diff(starts).max())
+        return 0.0
+
+    monkeypatch.setattr(distance, "_farthest", watched)
+    mesh = bumpy()
+    for sides in np.eye(3, dtype=int)[[[0, 1, 2], [1, 2, 0], [2, 0, 1]]]:
+        vertices = mesh.vertices * (1.0, 0.5, 0.0) @ sides
+        vertices[:5] += 30 * sides[2]  # deeper than the shorter side of the base
+        farthest(vertices, vertices, mesh.faces, 0.01)
+    assert max(looked_at) < 40
 
 
 def test_a_triangle_without_an_area_is_its_longest_edge():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Support
+from rayrelief.methods.ordered import recipe
 from rayrelief.methods.ordered.groups import group_shifts
 from rayrelief.methods.ordered.parts import borders_between, staying
 from rayrelief.methods.ordered.recipe import NARROWING, SEGMENTS, Ordered
@@ -195,6 +197,15 @@ def test_it_can_be_stopped_and_limited():
     limited = integrate(scene.normals, scene.camera, method=Ordered(max_iterations=2), **options)
     assert limited.status.outcome is Outcome.ITERATION_LIMIT
     assert len(limited.history) == 2
+
+
+def test_the_time_of_moves_is_told(monkeypatch):
+    clock = iter(range(10**6))
+    monkeypatch.setattr(recipe, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(recipe, "moved", lambda computation, equations, x, *rest: (x, 0))
+    scene = GALLERY["tent"](20, 30)
+    result = integrate(scene.normals, scene.camera, mask=scene.mask, method=Ordered())
+    assert [each.seconds for each in result.history][-2:] == [1, 2]
 
 
 def test_pixels_without_neighbours_have_no_equations():

@@ -203,6 +203,11 @@ def test_a_mesh_does_not_lead_to_other_files(results, tmp_path):
         page.write_page(tmp_path / "page.html", [results])
 
 
+def test_a_folder_of_several_results_says_which_they_are(results):
+    with pytest.raises(FileError, match=r"but holds results: out; .* Give these: .*/\*/"):
+        page.Shown.read(results.parent)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 def test_a_pipe_in_the_place_of_a_report_is_none(results, tmp_path):
     (results / "report.json").unlink()

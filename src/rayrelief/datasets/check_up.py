@@ -102,9 +102,7 @@ def _command(path: Path, axes: Axes, focal: FocalLength | None, given: dict[str,
         if isinstance(value, str | os.PathLike):
             words += [option, str(value)]
     if focal is not None:
-        if not focal.told:
-            words += ["--camera", "CAMERA"]
-        elif focal.parallel:
+        if focal.parallel:
             words += ["--camera", "orthographic"]
         else:
             words += ["--fov", f"{focal.degrees(focal.best):.0f}"]

@@ -45,7 +45,7 @@ class FocalLength:
 
     def __str__(self) -> str:
         if not self.told:
-            return "cannot tell: orthographic and every focal length fit alike"
+            return "cannot tell: every focal length fits as well as orthographic, the simplest"
         if self.parallel:
             return (
                 f"orthographic, or a focal length above {self.shortest:.0f} px "

@@ -17,23 +17,35 @@ MOST_CELLS = 4096  # along a side
 def farthest(points: FloatArray, vertices: FloatArray, faces: Faces, limit: float) -> float:
     """Largest distance of points (P, 3) from the faces of a mesh; infinite where above a limit.
 
-    Faces lie in the cells of a grid over the two longer sides of the mesh that they come as close
-    to as the limit: a point asks those of its own cell.
+    Faces lie in the cells of a grid that they come as close to as the limit: a point asks those of
+    its own cell. Of the grids along the three axes that with the fewest faces in a cell is taken:
+    seen edge-on, a flat base would lie in one row of cells.
     """
     low, high = vertices.min(axis=0) - limit, vertices.max(axis=0) + limit
-    across, down = np.sort(np.argsort(low - high)[:2])
-    plane = np.array((across, down))
-    longest = float((high - low)[plane].max())
-    # Cells smaller than the limit would only hold the same faces again and again.
-    cells = int(np.clip(min(math.sqrt(len(faces)), longest / (2 * limit)), 1, MOST_CELLS))
-    size = longest / cells
-    grid = plane, low[plane], size, cells
-    starts = np.zeros(cells * cells + 1, dtype=np.int64)
-    _visit_cells(vertices, faces, grid, limit, starts[1:], np.empty(0, dtype=np.int32))
-    np.cumsum(starts, out=starts)
+    grids = [
+        _grid(low, high, np.delete(np.arange(3), axis), len(faces), limit) for axis in range(3)
+    ]
+    counts = [_counts(vertices, faces, grid, limit) for grid in grids]
+    best = int(np.argmin([np.square(each, dtype=np.float64).sum() for each in counts]))
+    grid, starts = grids[best], np.append(0, np.cumsum(counts[best]))
     held = np.empty(starts[-1], dtype=np.int32)
     _visit_cells(vertices, faces, grid, limit, starts[:-1].copy(), held)
     return float(_farthest(points, vertices, faces, grid, limit, starts, held))
+
+
+def _grid(low: FloatArray, high: FloatArray, plane: Any, faces: int, limit: float) -> Any:
+    """Axes of a grid, where it begins, the side of a cell, and how many there are along one."""
+    longest = float((high - low)[plane].max())
+    # Cells smaller than the limit would only hold the same faces again and again.
+    cells = int(np.clip(min(math.sqrt(faces), longest / (2 * limit)), 1, MOST_CELLS))
+    return plane, low[plane], longest / cells, cells
+
+
+def _counts(vertices: FloatArray, faces: Faces, grid: Any, limit: float) -> Any:
+    """How many faces lie in each cell."""
+    counts = np.zeros(grid[3] ** 2, dtype=np.int64)
+    _visit_cells(vertices, faces, grid, limit, counts, np.empty(0, dtype=np.int32))
+    return counts
 
 
 @njit(cache=True)

@@ -42,6 +42,18 @@ MESHES = tuple(f"mesh{suffix}" for suffix in SUFFIXES)
 READ = (REPORT_NAME, LAYERS, PREVIEW, *DEPTHS, *CAMERAS, *MESHES)  # of a folder, if there
 
 
+def _no_report(folder: Path) -> FileError:
+    """What to do with a folder that has no report, but may hold some that have."""
+    results = sorted(each.parent.name for each in folder.glob(f"*/{REPORT_NAME}"))
+    shown = ", ".join(results[:3]) + (", ..." if len(results) > 3 else "")
+    inside = f" of its own, but holds results: {shown}" if results else ""
+    return FileError(
+        f"{folder} has no {REPORT_NAME}{inside}",
+        expected="a folder that 'rayrelief integrate' has written for one map",
+        remedy=f"Give these: {folder}/*/" if results else "Give the folder after its -o",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Shown:
     """What a folder of results holds."""
@@ -60,11 +72,7 @@ class Shown:
         """Results of a run; FileError where there are none."""
         path = folder / REPORT_NAME
         if not path.is_file():
-            raise FileError(
-                f"{folder} has no {REPORT_NAME}",
-                expected="a folder that 'rayrelief integrate' has written",
-                remedy="Give the folder after its -o",
-            )
+            raise _no_report(folder)
         report = read_report(path)
         if report is None:
             raise FileError(

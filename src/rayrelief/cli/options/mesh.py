@@ -99,7 +99,17 @@ class MeshOptions(OptionGroup):
         """Raise BadParameter unless these formats can store the faces."""
         others = [each for each in formats if f".{each}" in UNABLE[self.faces]]
         if others:
-            raise typer.BadParameter(f"--faces {self.faces} cannot be stored in {others[0]} files")
+            able = "obj" if self.quads else "ply"
+            raise typer.BadParameter(
+                f"--faces {self.faces} cannot be stored in {others[0]} files: "
+                f"add --mesh-format {able}"
+            )
+        if not formats and replace(self, unit=None) != MeshOptions():
+            raise typer.BadParameter("--mesh-format none goes with no option of the mesh")
+        if self.colour is not None and formats == ["stl"]:
+            raise typer.BadParameter(
+                "--colour cannot be stored in stl files: add --mesh-format ply, obj or glb"
+            )
 
     def asked(self, suffix: str) -> bool:
         """Whether a mesh in such a file was asked for, unlike the one that every run writes."""
@@ -120,6 +130,11 @@ class MeshOptions(OptionGroup):
         if self.unit is None:
             return "mm" if self.solid or self.width else None
         return next(name for name in METRES if name == self.unit)
+
+    @property
+    def depth_unit(self) -> str | None:
+        """Unit of the depth, if one was named; with a width the mesh alone has it."""
+        return None if self.width or self.solid else self.unit
 
     def lengths(self) -> tuple[float | None, float, float | None]:
         """Width, base and largest error in the unit of the mesh; None where there is none."""

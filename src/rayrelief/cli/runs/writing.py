@@ -79,7 +79,7 @@ def write_result(
         report = build_report(scene, result, took, errors, [path.name for path in written])
         report["mesh"] = None if mesh is None else describe_mesh(mesh)
         report["prior"] = None if result.prior is None else result.prior.numbers()
-        report |= {"unit": mesh_options.unit, "surface": surface.lines(result)}
+        report |= {"unit": mesh_options.depth_unit, "surface": surface.lines(result)}
         for error in failures[:1]:
             report["status"] = failed_status(error)
         # Without it the run is done again.

@@ -119,7 +119,7 @@ def _move_groups(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Floa
     every = np.arange(count + 1)
     lists = every, every[:-1], first  # each border by itself
     place, saved = np.empty((2, count))
-    apart = np.full(count, np.nan)
+    apart, standing = np.full((2, count), np.nan)  # what borders cost as they are, once known
     moves = 0
     for _ in range(SWEEPS):
         now = shifts[first] - shifts[second]
@@ -127,7 +127,7 @@ def _move_groups(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Floa
         find_closings(edges, pairs, lists, changed, shifts, place, saved)
         apart = now
         order = np.argsort(-saved, kind="stable")
-        known = order[saved[order] > SURE], place, apart
+        known = order[saved[order] > SURE], place, apart, standing
         found: int = _move_together(edges, pairs, lists, of_parts, stays, shifts, known, COSTS)
         moves += found
         if not found:
@@ -151,8 +151,10 @@ def _move_together(
     A border whose parts have been shifted since is looked at anew.
     """
     first, second = pairs[0], pairs[1]
-    order, places, apart = known
-    around = (np.full(len(shifts), -1), np.zeros(len(shifts)))  # place in a region, pull of it
+    begins, own, length = of_parts
+    order, places, apart, standing = known
+    # Place in a region, and pull of it.
+    around = (np.full(len(shifts), -1), np.zeros(len(shifts)), standing)
     alone = np.empty((len(first), 2))
     moves = 0
     for p in order:
@@ -163,7 +165,7 @@ def _move_together(
                 continue
         best, best_shift, follows = -SURE, 0.0, first[:0]
         for part, shift in ((first[p], place), (second[p], -place)):
-            if stays[part] or of_parts[2][part] > EDGES:
+            if stays[part] or length[part] > EDGES:
                 continue
             region = _gather(
                 edges, pairs, of_parts, stays, shifts, part, shift, around, alone, costs
@@ -175,6 +177,8 @@ def _move_together(
         if len(follows):
             shifts[follows] += best_shift
             moves += 1
+            for part in follows:
+                standing[own[begins[part] : begins[part + 1]]] = np.nan
     return moves
 
 
@@ -197,7 +201,7 @@ def _gather(
     """
     first, second = pairs[0], pairs[1]
     begins, own, length = of_parts
-    place, pull = around
+    place, pull, standing = around
     region = np.empty(TOGETHER, dtype=np.int64)
     touched = np.empty(0, dtype=np.int64)
     chosen: Any = part
@@ -215,7 +219,9 @@ def _gather(
             side = 0 if a == chosen else 1
             moved = apart + shift if side == 0 else apart - shift
             lost = border_cost(edges, pairs, p, moved, np.inf, costs)
-            lost -= border_cost(edges, pairs, p, apart, np.inf, costs)
+            if np.isnan(standing[p]):
+                standing[p] = border_cost(edges, pairs, p, apart, np.inf, costs)
+            lost -= standing[p]
             alone[p, side] = lost
             other = b if side == 0 else a
             if pull[other] == 0.0:

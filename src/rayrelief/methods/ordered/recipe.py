@@ -184,7 +184,12 @@ class _Run:
         for _ in range(self.method.rounds):
             if self.outcome is not None:
                 return
+            began = time.perf_counter()
             self.x, moves = moved(self.computation, self.equations, self.x, PARTS, self.held)
+            # The time it took is told with the last iteration: it belongs to the run.
+            last = self.history[-1]
+            seconds = last.seconds + time.perf_counter() - began
+            self.history[-1] = replace(last, seconds=seconds)
             if not moves:
                 return
             self.redescend((SHARPEST,))
