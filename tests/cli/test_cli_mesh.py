@@ -107,7 +107,7 @@ def test_a_mesh_that_was_asked_for_and_cannot_be_made_is_a_failure(
         (("--faces", "quads", "--mesh-format", "obj", "--max-error", "0.1"), "--max-error"),
         (("--min-part", "0"), "--min-part"),
         (("--faces", "quads"), "add --mesh-format obj"),
-        (("--solid", "--mesh-format", "none"), "--mesh-format none goes with no option"),
+        (("--solid", "--mesh-format", "none"), "does not go with --mesh-format none"),
         (("--colour", "depth", "--mesh-format", "stl"), "--colour cannot be stored in stl"),
     ],
 )

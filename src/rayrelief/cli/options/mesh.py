@@ -104,8 +104,8 @@ class MeshOptions(OptionGroup):
                 f"--faces {self.faces} cannot be stored in {others[0]} files: "
                 f"add --mesh-format {able}"
             )
-        if not formats and replace(self, unit=None) != MeshOptions():
-            raise typer.BadParameter("--mesh-format none goes with no option of the mesh")
+        if self.solid and not formats:
+            raise typer.BadParameter("--solid is a mesh: it does not go with --mesh-format none")
         if self.colour is not None and formats == ["stl"]:
             raise typer.BadParameter(
                 "--colour cannot be stored in stl files: add --mesh-format ply, obj or glb"
