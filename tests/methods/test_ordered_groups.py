@@ -23,10 +23,11 @@ from rayrelief.methods.ordered.groups import (
     _by_pair,
     _cheapest,
     _move_parts,
+    _move_together,
     group_shifts,
 )
 from rayrelief.methods.ordered.parts import BENT, PIXELS_PER_PART, SURE, staying
-from rayrelief.methods.ordered.places import LARGEST, NEAR, closing
+from rayrelief.methods.ordered.places import LARGEST, NEAR, border_cost, closing, find_closings
 from rayrelief.synthetic import GALLERY
 
 
@@ -197,6 +198,26 @@ def test_places_found_side_by_side_are_those_found_one_after_the_other(seed):
     found = np.zeros(len(parts))
     assert _move_parts(edges, pairs, of_parts, parts, found) == moves
     np.testing.assert_array_equal(found, shifts)
+
+
+def test_what_borders_cost_is_forgotten_where_parts_have_moved():
+    moves = 0
+    for seed in range(20):
+        borders = random_borders(seed)
+        edges, pairs, of_parts = _by_pair(borders)
+        first, second, count = pairs[0], pairs[1], len(pairs[0])
+        every = np.arange(count + 1)
+        lists = every, every[:-1], first
+        shifts = np.zeros(len(borders.stays))
+        place, saved = np.empty((2, count))
+        apart, standing = np.zeros(count), np.full(count, np.nan)
+        find_closings(edges, pairs, lists, every[:-1], shifts, place, saved)
+        known = np.flatnonzero(saved > SURE), place, apart, standing
+        moves += _move_together(edges, pairs, lists, of_parts, borders.stays, shifts, known, COSTS)
+        for p in np.flatnonzero(~np.isnan(standing)):
+            now = shifts[first[p]] - shifts[second[p]]
+            assert standing[p] == border_cost(edges, pairs, p, now, np.inf, COSTS)
+    assert moves > 20
 
 
 def test_a_crowd_of_which_groups_were_torn_is_put_right():

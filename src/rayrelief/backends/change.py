@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,15 @@ import numpy.typing as npt
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
-from rayrelief.solvers.segments import Segments, ends, of_components, of_each, segments_of
+from rayrelief.pieces import side_by_side, slices
+from rayrelief.solvers.segments import (
+    SEGMENTS_AT_A_TIME,
+    Segments,
+    ends,
+    of_components,
+    of_each,
+    segments_of,
+)
 
 
 def relative_change(
@@ -63,7 +72,8 @@ def remembered(graph: PixelGraph, anchored: BoolArray, x: FloatArray) -> SingleA
     segments, centred = segments_of(graph.starts), np.empty(len(x), dtype=np.float32)
     means = _means(segments, x, x)[1]
     means[anchored] = 0.0
-    of_each(segments, _centre, 0, x, means, centred)
+    some = slices(len(segments[1]), SEGMENTS_AT_A_TIME)
+    side_by_side(partial(_centre, segments, x, means, centred), some)
     return centred
 
 
@@ -75,7 +85,7 @@ def _means(segments: Segments, new: FloatArray, old: npt.NDArray[np.floating[Any
 
 
 @njit(cache=True, nogil=True)
-def _centre(_: Any, segments: Any, x: Any, means: Any, centred: Any, some: Any) -> None:
+def _centre(segments: Any, x: Any, means: Any, centred: Any, some: Any) -> None:
     for k in range(some.start, some.stop):
         lo, hi = ends(segments, k)
         mean = means[segments[1][k]]

@@ -23,7 +23,7 @@ NOISE = 3.0  # so many times as much as half of all faces differ, where normals 
 BENT, DEEP, REACH = 7.0, 0.35, 6
 # Both sides recede where things stand on one another, and jumps are rarer there: by how much the
 # logarithm of the width falls with each pixel of it, up to one (methods/ordered/evidence.py). What
-# comes nearer counts as level, for which DEEP was chosen.
+# comes nearer counts as level, which changes nothing.
 FOOT = 1.5
 # Beside a jump, where a body turns away, an interval of so many pixels to either side says nothing,
 # and what is so far outside of one, three times what exact equations are off, is no surface.

@@ -22,12 +22,13 @@ def farthest(points: FloatArray, vertices: FloatArray, faces: Faces, limit: floa
     seen edge-on, a flat base would lie in one row of cells.
     """
     low, high = vertices.min(axis=0) - limit, vertices.max(axis=0) + limit
-    grids = [
-        _grid(low, high, np.delete(np.arange(3), axis), len(faces), limit) for axis in range(3)
-    ]
-    counts = [_counts(vertices, faces, grid, limit) for grid in grids]
-    best = int(np.argmin([np.square(each, dtype=np.float64).sum() for each in counts]))
-    grid, starts = grids[best], np.append(0, np.cumsum(counts[best]))
+    best = np.inf
+    for axis in range(3):  # one after the other: their cells take memory
+        along = _grid(low, high, np.delete(np.arange(3), axis), len(faces), limit)
+        counts = _counts(vertices, faces, along, limit)
+        cost = float(counts @ counts)
+        if cost < best:
+            best, grid, starts = cost, along, np.append(0, np.cumsum(counts))
     held = np.empty(starts[-1], dtype=np.int32)
     _visit_cells(vertices, faces, grid, limit, starts[:-1].copy(), held)
     return float(_farthest(points, vertices, faces, grid, limit, starts, held))
