@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import threading
 import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
 import pytest
 
+from rayrelief import pieces
 from rayrelief.pieces import NODES_PER_THREAD, ROWS, put, side_by_side, slices, taken, threads_for
 
 MANY = 64 * NODES_PER_THREAD
@@ -56,13 +61,28 @@ def test_an_error_of_a_piece_is_an_error_of_all():
         side_by_side(lambda n: 1 / np.float64(n).item(), range(10))
 
 
-def test_where_no_thread_can_be_started_this_one_does_it_all(monkeypatch):
-    def refused(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refused)
+def test_where_no_thread_can_be_asked_this_one_does_it_all(monkeypatch):
+    ended = ThreadPoolExecutor(1)
+    ended.shutdown()  # as when the interpreter ends
+    monkeypatch.setattr(pieces._HELPERS, "pool", ended)
     with threads_for(MANY, 2):
         assert side_by_side(lambda n: n * n, range(50)) == [n * n for n in range(50)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or CORES < 2, reason="needs fork, and two cores")
+def test_a_forked_process_has_threads_of_its_own():
+    def work_together() -> None:
+        together = threading.Barrier(2)
+        with threads_for(MANY, 2):
+            side_by_side(lambda _: together.wait(30), range(2))
+
+    work_together()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's of forks beside threads
+        child = multiprocessing.get_context("fork").Process(target=work_together)
+        child.start()
+    child.join(60)
+    assert child.exitcode == 0
 
 
 def test_pieces_keep_the_settings_of_numpy():

@@ -6,9 +6,10 @@ times as long to compile. Pieces are fixed, so that any number of threads gives 
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
@@ -26,6 +27,22 @@ Piece = TypeVar("Piece")
 Scalar = TypeVar("Scalar", bound=np.generic)
 Made = TypeVar("Made")
 _COUNT: ContextVar[int] = ContextVar("threads", default=1)
+
+
+class _Helpers:
+    """Threads that are started when they are first asked for, and kept: runs ask often."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """As many as there are cores beside this thread; no thread survives a fork."""
+        self.pool = ThreadPoolExecutor(max(1, int(numba.config.NUMBA_NUM_THREADS) - 1))
+
+
+_HELPERS = _Helpers()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_HELPERS.begin)
 
 
 @contextmanager
@@ -70,17 +87,19 @@ def side_by_side(work: Callable[[Piece], Made], pieces: Iterable[Piece]) -> list
     if others < 1:
         work_on()
         return [made[number] for number in range(len(made))]
-    with ThreadPoolExecutor(others) as pool:
-        try:
-            helpers: list[Future[None]] = []
-            with suppress(RuntimeError):
-                while len(helpers) < others:
-                    # In the caller's context, which NumPy's errstate is part of.
-                    helpers.append(pool.submit(copy_context().run, help_out))
-            work_on()
-        except BaseException:
-            left.clear()
-            raise
+    helpers: list[Future[None]] = []
+    try:
+        with suppress(RuntimeError):
+            while len(helpers) < others:
+                # In the caller's context, which NumPy's errstate is part of.
+                helpers.append(_HELPERS.pool.submit(copy_context().run, help_out))
+        work_on()
+    except BaseException:
+        left.clear()
+        raise
+    finally:
+        helpers = [helper for helper in helpers if not helper.cancel()]
+        wait(helpers)
     for helper in helpers:
         helper.result()
     return [made[number] for number in range(len(made))]

@@ -17,7 +17,8 @@ from rayrelief.solvers.multigrid.aggregation import Aggregates
 from rayrelief.solvers.multigrid.rows import CompressedRows, Rows
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
-ROWS_AT_A_TIME, COLUMNS_AT_A_TIME = 1 << 11, 1 << 15  # that a thread takes
+ENTRIES_AT_A_TIME, COLUMNS_AT_A_TIME = 1 << 15, 1 << 15  # room for as many, that a thread takes
+PACKED_AT_A_TIME = 4 * ENTRIES_AT_A_TIME  # less to do for each
 ROWS_PER_PIECE, MOST_PIECES = 1 << 16, 16  # of rows that are swapped with columns side by side
 CAPACITY = 48  # entries of a coarse row: enough nearly always, since rows have 9 to 16 on average
 TABLE = 16  # places of a table of nodes for each entry of a row that there is room for
@@ -80,11 +81,12 @@ def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[An
     most = min(max(PART, ROOM // capacity), size)  # short rows: more at a time, for many threads
     count = np.empty(most, dtype=np.int32)
     rows = _room((len(count), capacity))
+    filled, moved = (max(1, n // capacity) for n in (ENTRIES_AT_A_TIME, PACKED_AT_A_TIME))
     for lo in range(0, size, most):
         length = min(most, size - lo)
         while True:
             part = tuple(array[:length] for array in rows)
-            side_by_side(partial(fill, lo, *part, count), slices(length, ROWS_AT_A_TIME))
+            side_by_side(partial(fill, lo, *part, count), slices(length, filled))
             longest = int(count[:length].max())
             if longest <= rows[0].shape[1]:
                 break
@@ -100,7 +102,7 @@ def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[An
                 new[: start[lo]] = old[: start[lo]]
             packed = longer
         pack = partial(_pack, *part, start[lo:], *packed)
-        side_by_side(pack, slices(length, ROWS_AT_A_TIME))
+        side_by_side(pack, slices(length, moved))
     column, value = (array[: start[size]] for array in packed)
     return start, column, value
 
