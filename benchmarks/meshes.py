@@ -36,6 +36,7 @@ METHODS: dict[str, Method] = {
 SIZE = 240, 320
 ORTHOGRAPHIC = ("owl", "human", "plant")
 FARTHEST = 3.0  # sizes of what 99 % of the vertices span
+LONGEST = 20.0  # median edges
 TRUE_JUMP = 3.0  # pixels
 HIDDEN = "room"  # whose normals say of some jumps that there are none (docs/meshes.md)
 CAP_RADIUS = 200.5  # pixels; half a pixel of the rim is lost to the mask
@@ -64,6 +65,13 @@ def spread(vertices: FloatArray) -> float:
     low, high = np.quantile(vertices, (0.005, 0.995), axis=0)
     off = np.linalg.norm(vertices - np.median(vertices, axis=0), axis=1)
     return float(off.max() / (high - low).max())
+
+
+def longest_edge(mesh: Mesh) -> float:
+    """Length of the longest edge, over that of half of them."""
+    corners = mesh.vertices[mesh.faces]
+    lengths = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    return float(lengths.max() / np.median(lengths))
 
 
 def is_manifold(mesh: Mesh) -> bool:
@@ -118,22 +126,26 @@ def maps() -> Table:
             assert mesh.left_out is not None
             out = mesh.left_out
             counts = (len(mesh.faces), out.cuts, out.faces, out.parts, out.pixels)
-            rows.append((scene.name, name, before, after, *counts, "yes" if body else "no"))
+            edge = longest_edge(mesh)
+            rows.append((scene.name, name, before, after, edge, *counts, "yes" if body else "no"))
             what = f"{scene.name}, {name}"
             checks.append(Check(f"{what}, farthest vertex", after, at_most=FARTHEST))
+            checks.append(Check(f"{what}, longest edge", edge, at_most=LONGEST))
             checks.append(Check(f"{what}, body is a manifold", float(body), at_least=1))
     failed = [check for check in checks if not check.holds]
     return Table(
         "Farthest vertex, what is left out, bodies",
         columns(
-            "map | method | all pixels:.2f | mesh:.2f | faces:,.0f | cuts:,.0f | shreds:,.0f | "
-            "small parts:,.0f | pixels left out:,.0f | body is a manifold"
+            "map | method | all pixels:.2f | mesh:.2f | longest edge:.1f | faces:,.0f | "
+            "cuts:,.0f | shreds:,.0f | small parts:,.0f | pixels left out:,.0f | body is a manifold"
         ),
         tuple(rows),
         (
             "Distance of the farthest vertex from the median, over the longest side of the box "
             "that 99 % of the vertices span along each axis.",
-            f"{len(checks)} limits: at most {FARTHEST:g}, and every body a manifold.",
+            "The longest edge over the one of which half of all edges are shorter.",
+            f"{len(checks)} limits: at most {FARTHEST:g}, edges {LONGEST:g}, and every body a "
+            "manifold.",
         ),
         tuple(failed or checks[:1]),
     )

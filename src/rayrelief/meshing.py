@@ -14,8 +14,9 @@ from rayrelief.graph import PixelGraph
 from rayrelief.jumps import both_ways, jump_sizes
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import LeftOut
-from rayrelief.mesh.cleaning import around, shreds, specks, used_vertices
+from rayrelief.mesh.cleaning import around, shreds, used_vertices
 from rayrelief.mesh.normals import vertex_normals
+from rayrelief.mesh.parts import specks
 from rayrelief.methods.base import Solution
 from rayrelief.problem import Problem
 from rayrelief.surface import grid_faces

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,9 +19,9 @@ from rayrelief.mesh.cleaning import (
     _slower_recession,
     around,
     shreds,
-    specks,
     used_vertices,
 )
+from rayrelief.mesh.parts import specks
 from rayrelief.methods.ordered.evidence import COSTS
 from rayrelief.surface import grid_faces
 
@@ -194,21 +196,41 @@ def test_the_slower_side_recedes_as_the_equations_have_it(depth):
 
 
 @given(SEED, st.integers(2, 12), st.integers(2, 12), st.integers(1, 30))
-def test_specks_are_the_small_parts_that_a_search_finds(seed, height, width, min_part):
+def test_specks_are_the_small_parts_that_a_search_along_edges_finds(seed, height, width, min_part):
     rng = np.random.default_rng(seed)
     vertices, faces = sheet(height, width, 0.0)
     faces = faces[rng.random(len(faces)) < 0.5]
     small, parts = specks(faces, len(vertices), min_part)
-    neighbours = {v: {v} for v in range(len(vertices))}
-    for face in faces.tolist():
-        group = set().union(*(neighbours[v] for v in face))
-        for v in group:
-            neighbours[v] = group
-    largest = max(len(group) for group in neighbours.values())
-    expected = [len(neighbours[a]) < min(min_part, largest) for a in faces[:, 0].tolist()]
-    assert small.tolist() == expected
-    groups = {frozenset(group) for group in neighbours.values() if len(group) > 1}
-    assert parts == sum(len(group) < min(min_part, largest) for group in groups)
+    edges = [{frozenset(pair) for pair in combinations(face, 2)} for face in faces.tolist()]
+    groups, left = [], set(range(len(faces)))
+    while left:
+        group = set()
+        found = {min(left)}
+        while found:
+            group |= found
+            left -= found
+            found = {f for f in left if any(edges[f] & edges[g] for g in found)}
+        groups.append(group)
+    sizes = [len(set(faces[list(group)].ravel().tolist())) for group in groups]
+    limit = min(min_part, max(sizes, default=0))
+    expected = np.zeros(len(faces), bool)
+    for group, size in zip(groups, sizes, strict=True):
+        expected[list(group)] = size < limit
+    np.testing.assert_array_equal(small, expected)
+    assert parts == sum(size < limit for size in sizes)
+
+
+def test_a_pixel_seen_edge_on_that_stands_far_behind_is_a_needle_and_a_steep_plane_is_none():
+    depth = np.zeros((5, 5))
+    depth[2, 2] = 30.0
+    vertices, faces = sheet(5, 5, depth)
+    normals, nowhere = facing(25), np.zeros(25, bool)
+    normals[12] = (0.99995, 0.0, -0.01)
+    found = shreds(vertices, faces, normals, nowhere, nowhere, parallel=True)
+    np.testing.assert_array_equal(found, (faces == 12).any(axis=1))
+    steep, faces = sheet(5, 5, 100.0 * np.arange(5))
+    normals = np.tile((100.0, 0.0, -1.0) / np.hypot(100, 1), (25, 1))
+    assert not shreds(steep, faces, normals, nowhere, nowhere, parallel=True).any()
 
 
 @given(SEED)

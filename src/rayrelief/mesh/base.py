@@ -27,7 +27,7 @@ class LeftOut:
         Pairs of neighbouring pixels between which it is cut: it jumps there, or is too steep.
     faces
         Triangles near a jump that contradict the normals: shreds of its other side, or valleys in
-        which it goes on.
+        which it goes on; and needles.
     parts, pixels
         Parts that were too small, and the pixels without any face, those of these parts included.
     """
@@ -39,7 +39,7 @@ class LeftOut:
 
     def __str__(self) -> str:
         return (
-            f"cuts between pixels: {self.cuts:,}; left out: shreds beside jumps {self.faces:,}, "
+            f"cuts between pixels: {self.cuts:,}; left out: shreds and needles {self.faces:,}, "
             f"small parts {self.parts:,}, pixels in all {self.pixels:,}"
         )
 

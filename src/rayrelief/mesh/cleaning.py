@@ -1,4 +1,4 @@
-"""Faces that do not belong to a surface: shreds beside its jumps, and parts that are specks."""
+"""Faces that do not belong to a surface: shreds beside its jumps, and needles at its rims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.graph import first_node, join_nodes
 from rayrelief.mesh.base import Faces
 from rayrelief.mesh.normals import face_normal
 
@@ -29,6 +28,9 @@ FOOT = 1.5
 # and what is so far outside of one, three times what exact equations are off, is no surface.
 WIDE, LOOSE = 3.0, 0.1
 STEEPEST = 1e-3  # cosine: beyond it a plane is seen edge-on
+# An edge that leads back by so many pixels with an interval as wide to either side is a needle:
+# a normal seen edge-on says no more than that it may be long.
+NEEDLE = 10.0
 # A normal against which so many faces speak, each of which has the others of its pixels for it, and
 # none for it, is wrong. If there are fewer than one in a thousand, they may as well be at jumps.
 FACES, FEWEST = 4, 1e-3
@@ -46,7 +48,8 @@ def shreds(
     """Which faces (F,) contradict their normals (V, 3), wrong ones apart, where there is a jump.
 
     A method may put the place of a jump a pixel off, or close it on a part of its way: then faces
-    lead over it that are no surface, though no edge of theirs may jump itself.
+    lead over it that are no surface, though no edge of theirs may jump itself. Needles count, too,
+    jump or not.
 
     Parameters
     ----------
@@ -59,20 +62,21 @@ def shreds(
         Whether the rays are parallel, or go through the origin.
     """
     differs = np.empty(len(faces), dtype=np.float32)
-    hiding, loose = np.empty((2, len(faces)), dtype=np.bool_)
+    hiding, loose, needle = np.empty((3, len(faces)), dtype=np.bool_)
     is_wrong = np.zeros(len(vertices), dtype=np.bool_)
-    _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose)
+    _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose, needle)
     noise = NOISE * float(np.nanmedian(differs)) if len(faces) else 0.0
     most = max(SHRED, noise)
     _find_wrong(vertices, faces, normals, most, is_wrong)
     if np.count_nonzero(is_wrong) > FEWEST * len(vertices):
-        _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose)
+        _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose, needle)
     bent = differs > max(BENT, 2 * noise)
     shred: BoolArray = (differs > most) | (loose & bent)
     shred[shred] = torn[faces[shred]].any(axis=1)
     hiding &= bent
     hiding[hiding] = near[faces[hiding]].any(axis=1)
     shred |= hiding
+    shred |= needle
     return shred
 
 
@@ -89,19 +93,6 @@ def around(torn: BoolArray, *, wraps: bool = False) -> BoolArray:
                 image[:step] |= source[-step:]
                 image[-step:] |= source[:step]
     return near
-
-
-def specks(faces: Faces, vertex_count: int, min_part: int) -> tuple[BoolArray, int]:
-    """Which faces (F,) are in a part of fewer vertices than so many, and the number of such parts.
-
-    The largest part is none of them, however small it is.
-    """
-    root = np.arange(vertex_count, dtype=np.int32)
-    _join(faces, root)
-    sizes = np.bincount(root, minlength=vertex_count)
-    small = (sizes < min_part) & (sizes < sizes.max(initial=0))
-    of_face: BoolArray = small[root[faces[:, 0]]]
-    return of_face, int(np.count_nonzero(small & (sizes > 1)))
 
 
 def used_vertices(faces: Faces, vertex_count: int) -> tuple[npt.NDArray[np.int64], Faces]:
@@ -122,16 +113,18 @@ def _judge(
     degrees: Any,
     hiding: Any,
     loose: Any,
+    needle: Any,
 ) -> None:
     """Largest angle between each face and the normals of its vertices, and what its edges say.
 
-    Whether a jump can hide in a valley, and whether an interval does not bind the face.
+    Whether a jump can hide in a valley, whether an interval does not bind the face, and whether one
+    lets it be a needle.
     """
     for f in range(len(faces)):
         a, b, c = faces[f]
         x, y, z = face_normal(vertices, a, b, c)
         length = math.sqrt(x * x + y * y + z * z)
-        degrees[f], hiding[f], loose[f] = 0.0, False, False
+        degrees[f], hiding[f], loose[f], needle[f] = 0.0, False, False, False
         if length == 0.0:  # what has no area contradicts nothing
             continue
         least = 1.0
@@ -149,6 +142,8 @@ def _judge(
             outside = behind_i * behind_j < 0.0 and min(abs(behind_i), abs(behind_j)) > LOOSE
             if outside or half_width < -WIDE:
                 loose[f] = True
+            if abs(half_width) > NEEDLE and _steepness(vertices, i, j, parallel) > NEEDLE:
+                needle[f] = True
             if half_width > DEEP and not hiding[f]:
                 recession = _slower_recession(vertices, normals, i, j, parallel)
                 foot = math.exp(-FOOT * min(max(recession, 0.0), 1.0))
@@ -203,6 +198,18 @@ def _behind(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> Any:
 
 
 @njit(inline="always", error_model="numpy")
+def _steepness(vertices: Any, i: int, j: int, parallel: bool) -> Any:
+    """How far an edge leads along the rays, in its width across them."""
+    p, q = vertices[i], vertices[j]
+    x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    along = z
+    if not parallel:
+        far = math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+        along = (p[0] * x + p[1] * y + p[2] * z) / far
+    return abs(along) / math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
+
+
+@njit(inline="always", error_model="numpy")
 def _slower_recession(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> Any:
     """How far the planes at i and j recede towards one another, the slower one of them.
 
@@ -226,13 +233,3 @@ def _slower_recession(vertices: Any, normals: Any, i: int, j: int, parallel: boo
     towards_j = -(n[0] * x + n[1] * y + n[2] * z) / facing_i
     towards_i = (m[0] * x + m[1] * y + m[2] * z) / facing_j
     return min(towards_i, towards_j) / step
-
-
-@njit(cache=True)
-def _join(faces: Any, root: Any) -> None:
-    """Give the vertices of each connected part the same root, the first of them."""
-    for f in range(len(faces)):
-        for corner in range(1, 3):
-            join_nodes(root, faces[f, 0], faces[f, corner])
-    for vertex in range(len(root)):
-        root[vertex] = first_node(root, vertex)

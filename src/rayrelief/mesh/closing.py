@@ -7,7 +7,7 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.mesh.base import Faces
 from rayrelief.mesh.borders import border, pinched
-from rayrelief.mesh.cleaning import specks
+from rayrelief.mesh.parts import specks
 
 
 def without_pinches(faces: Faces, vertex_count: int, min_part: int) -> Faces:
