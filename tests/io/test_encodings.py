@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import cv2
@@ -61,17 +60,6 @@ def test_an_srgb_curve_is_undone(tmp_path):
     error, file = worst(tmp_path / "n.png")
     assert error < 1e-3
     assert "sRGB" in file.notes[0]
-
-
-@pytest.mark.parametrize(("length", "told"), [(0.7, True), (0.85, False), (1.0, False)])
-def test_vectors_that_are_no_normals_are_told(tmp_path, length, told):
-    write_png(
-        tmp_path / "n.png", stored(np.rint((length * NORMALS + 1) / 2 * 255)).astype(np.uint8)
-    )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        read_normals(tmp_path / "n.png")
-    assert ["have a length of 0.70" in str(each.message) for each in caught] == [True] * told
 
 
 def test_a_grey_background_is_no_curve(tmp_path):

@@ -44,6 +44,9 @@ def as_text(found: CheckUp) -> str:
     lines = [("file", str(found.source)), ("size", f"{found.size[0]}x{found.size[1]} pixels")]
     lines += [("encoding", note) for note in found.encoding]
     lines += [("mask", note.removeprefix("mask: ")) for note in found.mask_notes]
+    if found.picture:
+        lines.append(("content", f"rather a photo than a normal map: {found.picture}"))
+        return _aligned(lines)
     lines.append(("axes", verdict(found.axes)))
     lines += [("", reason) for reason in reasons(found.axes)]
     if not found.axes.readings:
@@ -55,6 +58,10 @@ def as_text(found: CheckUp) -> str:
         lines.append(("rays", str(found.focal)))
     if found.command:
         lines.append(("try", found.command))
+    return _aligned(lines)
+
+
+def _aligned(lines: list[tuple[str, str]]) -> str:
     return "\n".join(f"{name:<10}{value}" for name, value in lines)
 
 
@@ -69,6 +76,7 @@ def _as_json(found: CheckUp) -> dict[str, Any]:
         "size": found.size,
         "encoding": found.encoding,
         "mask": found.mask_notes,
+        "photo": found.picture or None,
         "convention": None if found.tilt or not axes.decided else named[0],
         "candidates": named,
         "confidence": axes.confidence,

@@ -101,6 +101,7 @@ def read_scene(
         chosen_camera,
         convention,
         image=file.image,
+        coded=file.coded,
         name=str(source),
         check=check_convention,
     )

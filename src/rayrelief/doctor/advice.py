@@ -18,6 +18,7 @@ from rayrelief.conventions import (
 )
 from rayrelief.doctor.axes import Axes, Evidence, find_axes
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
+from rayrelief.doctor.likeness import picture_told
 from rayrelief.doctor.windows import LARGEST, Projection, share_facing_away, windows_of
 from rayrelief.errors import InputError, IntegrationWarning
 
@@ -45,6 +46,7 @@ def settle_axes(
     convention: str,
     *,
     image: bool,
+    coded: bool = False,
     name: str,
     check: bool,
 ) -> tuple[str, tuple[str, ...]]:
@@ -57,11 +59,19 @@ def settle_axes(
         "auto" finds no answer; a warning where it speaks against it less clearly.
     image
         Whether the file is an image, see `axes_of`.
+    coded
+        Whether the vectors were decoded from colours: InputError for those of a photo.
     name
         Of the file, for messages.
     check
         Whether to look at what was told.
     """
+    if coded and check and (why := picture_told(vectors, mask)):
+        raise InputError(
+            f"{name} does not look like a normal map, but like a photo: {why}",
+            expected="a normal map",
+            remedy=f"Check that this is the right file, or {GO_ON}",
+        )
     if isinstance(convention, str) and convention.strip().lower() == AUTO:
         found = find_axes(vectors, mask, camera)
         if not found.decided:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import FileError, IntegrationWarning
+from rayrelief.errors import FileError
 from rayrelief.io.arrays import read_array
 from rayrelief.io.encoding import (
     SAMPLE,
@@ -20,7 +19,6 @@ from rayrelief.io.encoding import (
     Decoded,
     decode,
     from_colours,
-    length_error,
     unit_share,
 )
 from rayrelief.io.masks import above_half
@@ -31,7 +29,6 @@ NORMAL_KEYS = ("Normal_gt", "Normal_est", "normals", "normal", "Normal", "RGB", 
 IMAGES = ("PNG", "TIFF", "JPEG")
 IMAGES_WITH_ALPHA = (*IMAGES, "EXR")
 FRINGE = 3  # pixels around a background that JPEG mixes with it
-UNLIKE = 0.2  # how far most lengths are from 1 in no normal map, not even in one made much smaller
 CONTENT = 0.05  # share of a picture that shows something, at least
 
 
@@ -53,6 +50,8 @@ class NormalFile:
         (H, W) from 0 to 1, the fourth channel of an array; None without one.
     image
         Whether it is an image of colours, and not an array.
+    coded
+        Whether the vectors were decoded from colours, so that all normals had a length of 1.
     """
 
     normals: FloatArray
@@ -61,6 +60,7 @@ class NormalFile:
     outside: BoolArray
     confidence: FloatArray | None = None
     image: bool = False
+    coded: bool = False
 
 
 @np.errstate(invalid="ignore", over="ignore")  # files hold any bits
@@ -105,23 +105,8 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     outside = background | decoded.far_from_unit | grey_around(values)
     if kind == "JPEG":
         outside = with_fringe(outside, normals)
-    if decoded.encoding.coded:
-        _check_lengths(path, normals, outside)
-    return NormalFile(normals, mask, notes, outside, confidence, image=kind in IMAGES)
-
-
-def _check_lengths(path: Path, normals: FloatArray, outside: BoolArray) -> None:
-    """Warn where most vectors of an image are far from the length of normals."""
-    some = np.s_[:: max(1, outside.size // SAMPLE)]  # rows
-    vectors = normals[some][~outside[some]]
-    if vectors.size and length_error(vectors) > UNLIKE:
-        usual = np.median(np.linalg.norm(vectors, axis=-1))
-        warnings.warn(
-            f"the vectors of {path} have a length of {usual:.2f}, where normals have 1: check "
-            "that it is a normal map",
-            IntegrationWarning,
-            stacklevel=3,
-        )
+    coded, image = decoded.encoding.coded, kind in IMAGES
+    return NormalFile(normals, mask, notes, outside, confidence, image=image, coded=coded)
 
 
 def components_last(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[str, ...]]:

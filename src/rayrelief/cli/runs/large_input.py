@@ -65,6 +65,7 @@ def _checked_axes(found: MapFile, camera: Camera, *, check: bool) -> tuple[str, 
         camera.crop(columns.start, rows.start, *inside.shape[::-1]),
         found.convention,
         image=False,
+        coded=found.encoding.coded,
         name=str(found.path),
         check=check,
     )
