@@ -34,6 +34,7 @@ def test_a_solid_in_one_command(run, spheres, out, read_report):
     assert report["solid"]
     assert report["unit"] == "mm"
     assert report["left_out"]["pixels"] > 0
+    assert (report["cut"], report["base"], report["width"]) == (2, 3, 50)
     assert "a solid of 50 x" in ended.out
 
 
@@ -100,7 +101,9 @@ def test_a_mesh_that_was_asked_for_and_cannot_be_made_is_a_failure(
     ("options", "words"),
     [
         (("--max-error", "0.1mm"), "--width"),
-        (("--solid", "--base", "3 furlongs"), "length"),
+        (("--solid", "--base", "3 furlongs"), "'--base': the length"),
+        (("--width", "0mm"), "'--width': the length"),
+        (("--width", "1e30mm"), "'--width': the length"),
         (("--base", "3mm"), "--base goes with --solid"),
         (("--faces", "quads", "--mesh-format", "obj,stl"), "quads cannot be stored in stl"),
         (("--faces", "none", "--solid"), "--faces none"),
@@ -121,6 +124,12 @@ def test_wrong_usage_ends_before_the_run(run, sphere, out, options, words):
 def test_an_error_needs_a_truth(run, sphere, out):
     (sphere / "depth_gt.npz").unlink()
     assert "ground truth" in run("integrate", sphere, "-o", out, "--colour", "error").error()
+
+
+def test_a_colour_that_is_no_file_ends_before_the_run(run, sphere, out):
+    words = run("integrate", sphere, "-o", out, "--colour", "red").error()
+    assert "one of normals, depth, error, or the path of an image" in words
+    assert not out.exists()
 
 
 def test_a_photo_of_another_view_ends_before_the_run(run, sphere, out, tmp_path):

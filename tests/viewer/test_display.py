@@ -12,6 +12,7 @@ from rayrelief import RayPlane, Smooth, integrate
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.errors import FileError
 from rayrelief.io.depth import write_depth
+from rayrelief.methods.base import SMALLEST, Support
 from rayrelief.synthetic import gallery
 from rayrelief.viewer.display import FLOATING, colourings, display_mesh
 from rayrelief.viewer.finished import read_finished
@@ -81,6 +82,18 @@ def test_parts_that_float_have_stripes(still_life):
     red = (colourings(marked)["segments"]().picture == FLOATING).all(axis=-1)
     assert red[:, 1].any()
     assert not red[:, 0].any()
+
+
+def test_what_floats_is_what_the_status_counts_specks_apart():
+    scene = gallery.room(120, 160)
+    result = integrate(scene.normals, scene.camera)
+    sizes = np.bincount(result.segments.ravel())
+    unknown = [label for label, support in enumerate(result.support) if support < Support.CONTACT]
+    counted = [label for label in unknown if sizes[label] >= SMALLEST]
+    assert len(counted) == 4 < len(unknown)
+    assert any("4 parts touch nothing" in note for note in result.status.notes)
+    floating = Layers.of(result, None).floating
+    np.testing.assert_array_equal(floating, np.isin(result.segments, counted))
 
 
 def test_errors_beside_each_other_have_the_same_colours(still_life):

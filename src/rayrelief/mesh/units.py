@@ -13,6 +13,7 @@ METRES: dict[Unit, float] = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "in": 0.0254}
 
 UNITS = one_of((*METRES, None), "Leave it out where nobody knows how large it is")
 
+SMALLEST, LARGEST = 1e-9, 1e9  # metres: of an atom, or of a star, nobody has a surface
 _LENGTH = re.compile(r"\s*([0-9.eE+-]+)\s*([a-z]*)\s*")
 
 
@@ -28,6 +29,12 @@ def in_unit(text: str, unit: Unit | None) -> float:
     if not is_length(number) or (word and word not in known):
         raise InputError(
             f"the length {text!r}", expected=expected, remedy="Write a number above 0 and its unit"
+        )
+    if word and not SMALLEST <= number * known[word] <= LARGEST:
+        raise InputError(
+            f"the length {text!r}",
+            expected=f"between {SMALLEST:g} and {LARGEST:g} m",
+            remedy="Check the number and its unit",
         )
     if not word:
         return number

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from rayrelief.backends.base import Backend
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.errors import Outcome
@@ -14,6 +16,8 @@ from rayrelief.graph import Int32Array
 from rayrelief.problem import Anchors, Problem
 
 __all__ = ["Anchors", "Callback", "Iteration", "Method", "Problem", "Solution"]
+
+SMALLEST = 8  # pixels: below, a part is a speck, which is moved but not counted as a part
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,15 @@ class Solution:
     activation: SingleArray | None = None
     segments: Int32Array | None = None
     support: tuple[Support, ...] | None = None
+
+    @property
+    def floating(self) -> BoolArray:
+        """Segments (S,) whose place nothing tells, specks apart; none where nobody looked."""
+        if self.segments is None or self.support is None:
+            return np.zeros(0, dtype=np.bool_)
+        large = np.bincount(self.segments, minlength=len(self.support)) >= SMALLEST
+        floats: BoolArray = large & (np.array(self.support) < Support.CONTACT)
+        return floats
 
 
 @runtime_checkable

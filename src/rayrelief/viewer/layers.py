@@ -125,14 +125,11 @@ class Layers:
 
 def _segments(result: Integration) -> tuple[Map, BoolArray]:
     """Labels of the parts (H, W), and which pixels float."""
-    from rayrelief.methods.base import Support
-
     try:
-        labels, support = result.segments, result.support
+        labels = result.segments
     except InputError:  # a method that looks for none
         components = result.components
         several = components.free > 1
         return components.labels, (components.labels > 0) & several
-    floats = np.array([each <= Support.ORDER for each in support] + [False])  # -1 is outside
-    floating: BoolArray = floats[labels]
+    floating: BoolArray = np.append(result._solution.floating, False)[labels]  # -1 is outside
     return labels, floating

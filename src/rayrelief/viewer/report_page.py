@@ -97,12 +97,13 @@ class Shown:
             "iterations": len(history),
             "seconds": _rounded(_part(report, "seconds").get("integrate")),
             "angle to the input, degrees": _rounded(report.get("mean_angle_degrees")),
+            "mesh": _mesh_in_words(_part(report, "mesh")),
         }
         found = _part(report, "errors")
         errors = {words: _rounded(found.get(name)) for name, words in ERRORS.items()}
         settings = {
             f"{title}: {key}": value
-            for title in ("method", "camera", "preprocessing", "versions")
+            for title in ("method", "camera", "preprocessing", "mesh", "versions")
             for key, value in _part(report, title).items()
         }
         preview = result_in(self.folder, [PREVIEW], self.report)
@@ -199,6 +200,17 @@ def _part(report: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _mesh_in_words(mesh: dict[str, Any]) -> str | None:
+    """Faces and size of a mesh, and where it was cut; None without one."""
+    faces, sides, unit, cut = (mesh.get(name) for name in ("faces", "size", "unit", "cut"))
+    words = [f"{faces:,} faces"] if is_number(faces) else []
+    if unit is not None and all(map(is_number, _list(sides))):
+        size = " x ".join(f"{side:.4g}" for side in _list(sides))
+        words.append(f"{'a solid of ' if mesh.get('solid') else ''}{size} {unit}")
+    words += [f"cut at jumps of {cut:g} pixels"] if is_number(cut) else []
+    return "; ".join(words) or None
 
 
 def _number(value: Any) -> float:

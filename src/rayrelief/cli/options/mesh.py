@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -90,10 +91,7 @@ class MeshOptions(OptionGroup):
             raise typer.BadParameter("--faces quads does not go with --max-error")
         if self.base is not None and not self.solid:
             raise typer.BadParameter("--base goes with --solid")
-        try:
-            self.lengths()
-        except InputError as error:
-            raise typer.BadParameter(str(error)) from error
+        self.lengths()
 
     def check_formats(self, formats: list[str]) -> None:
         """Raise BadParameter unless these formats can store the faces."""
@@ -140,9 +138,23 @@ class MeshOptions(OptionGroup):
         """Width, base and largest error in the unit of the mesh; None where there is none."""
         unit = self.known_unit()
         text = self.width or (DEFAULT_WIDTH if self.solid else None)
-        width = None if text is None else in_unit(text, unit)
-        base = in_unit(DEFAULT_BASE if self.base is None else self.base, unit or "mm")
-        return width, base, None if self.max_error is None else in_unit(self.max_error, unit)
+        width = None if text is None else _length("--width", text, unit)
+        base = _length("--base", DEFAULT_BASE if self.base is None else self.base, unit or "mm")
+        error = self.max_error
+        return width, base, None if error is None else _length("--max-error", error, unit)
+
+    def told(self) -> dict[str, Any]:
+        """What was asked for, for a report."""
+        width, base, max_error = self.lengths()
+        return {
+            "cut": self.cut if math.isfinite(self.cut) else "inf",
+            "min_part": self.min_part,
+            "kind": self.faces.value,
+            "colour": self.colour,
+            "width": width,
+            "base": base if self.solid else None,
+            "max_error": max_error,
+        }
 
     def check(self, scene: Scene) -> None:
         """Raise InputError before a run rather than after it, if a mesh cannot be had."""
@@ -159,7 +171,10 @@ class MeshOptions(OptionGroup):
         """Mesh of a result as these options want it."""
         width, base, max_error = self.lengths()
         unit = self.known_unit()
-        rule: dict[str, Any] = {"cut": self.cut, "min_part": self.min_part}
+        rule: dict[str, Any] = {
+            "cut": self.cut if math.isfinite(self.cut) else "inf",
+            "min_part": self.min_part,
+        }
         mesh = result.mesh(**rule)
         if self.solid and width is not None and unit is not None:
             left_out = mesh.left_out
@@ -194,10 +209,24 @@ class MeshOptions(OptionGroup):
         return colours.error_scale(error).paint(error)
 
 
+def _length(option: str, text: str, unit: Unit | None) -> float:
+    """Length in a unit; BadParameter that names the option."""
+    try:
+        return in_unit(text, unit)
+    except InputError as error:
+        raise typer.BadParameter(str(error), param_hint=f"'{option}'") from error
+
+
 def _read_photo(path: Path) -> Picture:
     from rayrelief.cli.terminal.console import quiet_libraries
     from rayrelief.io.images import read_picture
 
+    if not path.exists() and not path.suffix:  # a word, and no file
+        raise InputError(
+            f"--colour {path}",
+            expected=f"one of {', '.join(COLOURS)}, or the path of an image",
+            remedy="Name one of them",
+        )
     with quiet_libraries():
         return read_picture(path)
 

@@ -77,7 +77,7 @@ def write_result(
         took = {"integrate": seconds, "write": time.perf_counter() - began}
         _say_what_is_left(out, written)
         report = build_report(scene, result, took, errors, [path.name for path in written])
-        report["mesh"] = None if mesh is None else describe_mesh(mesh)
+        report["mesh"] = None if mesh is None else describe_mesh(mesh) | mesh_options.told()
         report["prior"] = None if result.prior is None else result.prior.numbers()
         report |= {"unit": mesh_options.depth_unit, "surface": surface.lines(result)}
         for error in failures[:1]:

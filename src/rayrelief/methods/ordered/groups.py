@@ -93,7 +93,7 @@ def _move_parts(edges: Any, pairs: Any, of_parts: Any, moving: Any, shifts: Floa
     return moves
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")  # a bar goes on
 def _move_alone(
     edges: Any, pairs: Any, lists: Any, parts: Any, shifts: Any, known: Any, costs: Costs
 ) -> int:
@@ -135,7 +135,7 @@ def _move_groups(edges: Any, pairs: Any, of_parts: Any, stays: Any, shifts: Floa
     return moves
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")  # a bar goes on
 def _move_together(
     edges: Any,
     pairs: Any,

@@ -13,7 +13,6 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, PixelGraph
 
-SMALLEST = 8  # pixels: below, a part is a speck, which is moved but not counted as a part
 # Of more parts than these, or than one for so many pixels on average, the smallest stay.
 MOST, PIXELS_PER_PART = 65536, 4
 SURE = 8.0  # what a move must save, or a contact have

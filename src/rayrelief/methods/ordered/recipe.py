@@ -11,15 +11,14 @@ import numpy as np
 from rayrelief.backends.base import Backend, Computation
 from rayrelief.cameras.view import View
 from rayrelief.checks import Rule, check_settings, is_count, is_not_negative
-from rayrelief.conventions import FloatArray
+from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.intervals import IntervalEquations, interval_equations
-from rayrelief.graph import Connectivity, Int32Array, PixelGraph
+from rayrelief.graph import Connectivity, PixelGraph
 from rayrelief.laws.base import Law
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
 from rayrelief.methods.base import Callback, Iteration, Solution, Support
 from rayrelief.methods.ordered.moving import moved
-from rayrelief.methods.ordered.parts import SMALLEST
 from rayrelief.methods.ordered.segments import find_jumps, find_segments
 from rayrelief.methods.reweighted import Reweighted, unfinished_notes
 from rayrelief.problem import Problem
@@ -107,13 +106,8 @@ class Ordered(Reweighted):
         if anchors is not None:
             known = set(segments[anchors.weights > 0].tolist())
             support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
-        return replace(
-            solution,
-            notes=(*solution.notes, *_notes(equations.lone, segments, support)),
-            cuts=cuts,
-            segments=segments,
-            support=support,
-        )
+        found = replace(solution, cuts=cuts, segments=segments, support=support)
+        return replace(found, notes=(*found.notes, *_notes(equations.lone, found.floating)))
 
     def surface(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
@@ -214,13 +208,11 @@ class _Run:
         return energy
 
 
-def _notes(lone: int, segments: Int32Array, support: tuple[Support, ...]) -> Iterator[str]:
-    """How many normals were replaced, and how many parts float, specks apart."""
+def _notes(lone: int, floats: BoolArray) -> Iterator[str]:
+    """How many normals were replaced, and how many parts float."""
     if lone:
         differ = "1 normal differs" if lone == 1 else f"{lone:,} normals differ"
         yield f"{differ} from all around, and the mean of those was used"
-    large = np.bincount(segments) >= SMALLEST
-    floating = int(np.count_nonzero(large & (np.array(support) < Support.CONTACT)))
-    if floating:
+    if floating := int(np.count_nonzero(floats)):
         parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"
         yield f"{parts} nothing else in view: how far behind or in front is not known (see support)"

@@ -12,7 +12,7 @@ from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import Int32Array, label_components
-from rayrelief.methods.base import Support
+from rayrelief.methods.base import SMALLEST, Support
 from rayrelief.methods.ordered.evidence import (
     COSTS,
     Costs,
@@ -25,7 +25,6 @@ from rayrelief.methods.ordered.evidence import (
 )
 from rayrelief.methods.ordered.parts import (
     BENT,
-    SMALLEST,
     SURE,
     borders_of,
     continuous_parts,
