@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import threading
 import time
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
@@ -61,7 +63,79 @@ def test_an_error_of_a_piece_is_an_error_of_all():
         side_by_side(lambda n: 1 / np.float64(n).item(), range(10))
 
 
-def test_where_no_thread_can_be_asked_this_one_does_it_all(monkeypatch):
+def test_an_error_of_another_thread_is_an_error_of_all():
+    here, together = threading.current_thread(), threading.Barrier(2)
+
+    def fail_elsewhere(_: int) -> None:
+        together.wait(60)
+        if threading.current_thread() is not here:
+            raise ZeroDivisionError
+
+    if CORES < 2:
+        pytest.skip("one core")
+    with threads_for(MANY, 2), pytest.raises(ZeroDivisionError):
+        side_by_side(fail_elsewhere, range(2))
+
+
+def test_threads_of_a_piece_do_not_start_others_and_users_do_not_wait_for_each_other():
+    found = []
+
+    def of_a_user() -> None:
+        with threads_for(MANY, None):
+            found.append(side_by_side(lambda n: side_by_side(lambda k: k * n, range(5)), range(9)))
+
+    users = [threading.Thread(target=of_a_user) for _ in range(6)]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join(60)
+    assert found == 6 * [[[k * n for k in range(5)] for n in range(9)]]
+
+
+@pytest.fixture
+def no_more_threads(monkeypatch):
+    """Threads as where no more can be started than there are."""
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def refuse() -> None:
+        monkeypatch.setattr(threading.Thread, "start", refused)
+
+    monkeypatch.setattr(pieces._HELPERS, "pool", ThreadPoolExecutor(2))
+    return refuse
+
+
+def test_where_no_thread_can_be_started_this_one_does_it_all_and_keeps_nothing(no_more_threads):
+    def arrays_of_a_call() -> weakref.ref[np.ndarray]:
+        big = np.ones(10)
+        with threads_for(MANY, 2):
+            assert side_by_side(lambda n: n * big[0], range(50)) == list(range(50))
+        return weakref.ref(big)
+
+    no_more_threads()
+    kept = arrays_of_a_call()
+    gc.collect()
+    assert kept() is None
+
+
+@pytest.mark.skipif(CORES < 2, reason="one core")
+def test_a_thread_that_comes_late_takes_no_piece_that_nobody_waits_for(no_more_threads):
+    busy, release = threading.Event(), threading.Event()
+    pieces._HELPERS.pool.submit(lambda: (busy.set(), release.wait(60)))
+    assert busy.wait(60)
+    no_more_threads()
+
+    def work(n: int) -> int:
+        release.set()  # the other thread is free now, and finds what it was asked
+        time.sleep(0.2)
+        return n
+
+    with threads_for(MANY, 2):
+        assert side_by_side(work, range(4)) == list(range(4))
+
+
+def test_where_no_thread_may_be_asked_this_one_does_it_all(monkeypatch):
     ended = ThreadPoolExecutor(1)
     ended.shutdown()  # as when the interpreter ends
     monkeypatch.setattr(pieces._HELPERS, "pool", ended)

@@ -97,6 +97,7 @@ class Outcome(Enum):
     """How a run ended: each member has a cause and, for failures, a remedy."""
 
     CONVERGED = ("converged: the surface changed by less than the tolerance", "")
+    SETTLED = ("finished: the convex stage converged, and all steps after it were run", "")
     ALTERNATES = (
         "finished: the surface alternates between two states; the one with lower energy was kept",
         "",

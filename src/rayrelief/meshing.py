@@ -14,7 +14,7 @@ from rayrelief.graph import PixelGraph
 from rayrelief.jumps import both_ways, jump_sizes
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import LeftOut
-from rayrelief.mesh.cleaning import around, shreds, used_vertices
+from rayrelief.mesh.cleaning import around, rims, shreds, used_vertices
 from rayrelief.mesh.normals import vertex_normals
 from rayrelief.mesh.parts import specks
 from rayrelief.methods.base import Solution
@@ -141,6 +141,7 @@ def clean_mesh(
             normals[inside].astype(np.float64, copy=False),
             cuts.torn[inside],
             around(cuts.torn, wraps=wraps)[inside],
+            rims(inside, cuts.torn)[inside],
             parallel=parallel,
         )
     faces = faces[~shred]

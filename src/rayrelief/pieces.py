@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from typing import Any, TypeVar
+from threading import Condition
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,51 +59,76 @@ def threads_for(nodes: int, threads: int | None) -> Iterator[int]:
         _COUNT.set(before)
 
 
+class _Task(Generic[Piece, Made]):
+    """Pieces that threads take one after the other, until it is closed."""
+
+    def __init__(self, work: Callable[[Piece], Made], pieces: Iterable[Piece]) -> None:
+        self._work: Callable[[Piece], Made] | None = work
+        self._left = deque(enumerate(pieces))
+        self._made: dict[int, Made] = {}
+        self._errors: list[BaseException] = []
+        self._helpers, self._closed, self._changed = 0, False, Condition()
+        self.count = len(self._left)
+
+    def go_on(self) -> None:
+        """Take pieces while there are any: a task for each would cost more than a small one."""
+        work = self._work
+        try:
+            while work is not None:
+                try:
+                    number, piece = self._left.popleft()
+                except IndexError:
+                    return
+                self._made[number] = work(piece)
+        except BaseException:
+            self._left.clear()  # the others end, too
+            raise
+
+    def help_out(self) -> None:
+        """Take pieces, too, on another thread; nothing once it is closed."""
+        with self._changed:
+            if self._closed:
+                return
+            self._helpers += 1
+        _COUNT.set(1)
+        try:
+            self.go_on()
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            with self._changed:
+                self._helpers -= 1
+                self._changed.notify_all()
+
+    def closed(self) -> dict[int, Made]:
+        """What was made, once no thread is at work, and none can begin; raises what one has.
+
+        A thread that is asked in vain may keep the task for long, and must not keep its arrays.
+        """
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._helpers == 0)
+        made, self._made, self._work = self._made, {}, None
+        for error in self._errors:
+            raise error
+        return made
+
+
 def side_by_side(work: Callable[[Piece], Made], pieces: Iterable[Piece]) -> list[Made]:
     """What the work makes of each piece, in their order; on one thread outside ``threads_for``.
 
     Where no other thread can be started, as when the interpreter ends, this one does it all.
     """
-    left = deque(enumerate(pieces))
-    made: dict[int, Made] = {}
-    others = min(_COUNT.get(), len(left)) - 1
-
-    def work_on() -> None:
-        # Piece after piece: a task for each would cost more than a small piece takes.
-        while True:
-            try:
-                number, piece = left.popleft()
-            except IndexError:
-                return
-            made[number] = work(piece)
-
-    def help_out() -> None:
-        _COUNT.set(1)
-        try:
-            work_on()
-        except BaseException:
-            left.clear()  # the others end, too
-            raise
-
-    if others < 1:
-        work_on()
-        return [made[number] for number in range(len(made))]
-    helpers: list[Future[None]] = []
+    task = _Task(work, pieces)
+    with suppress(RuntimeError):
+        for _ in range(min(_COUNT.get(), task.count) - 1):
+            # In the caller's context, which NumPy's errstate is part of.
+            _HELPERS.pool.submit(copy_context().run, task.help_out)
     try:
-        with suppress(RuntimeError):
-            while len(helpers) < others:
-                # In the caller's context, which NumPy's errstate is part of.
-                helpers.append(_HELPERS.pool.submit(copy_context().run, help_out))
-        work_on()
-    except BaseException:
-        left.clear()
-        raise
+        task.go_on()
     finally:
-        helpers = [helper for helper in helpers if not helper.cancel()]
-        wait(helpers)
-    for helper in helpers:
-        helper.result()
-    return [made[number] for number in range(len(made))]
+        made = task.closed()
+    return [made[number] for number in range(task.count)]
 
 
 def slices(size: int, length: int) -> Iterator[slice]:

@@ -23,9 +23,18 @@ from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.gallery import GALLERY
 
 pieces.NODES_PER_THREAD = 100  # so that threads really run, and on small pieces
-edge_equations.NODES_AT_A_TIME = pieces.ROWS = cycle.ROWS_AT_A_TIME = 500
-galerkin.ROWS_AT_A_TIME = passes.NODES_AT_A_TIME = 500
-segments.SEGMENT, segments.SEGMENTS_AT_A_TIME = 500, 2
+small = {
+    edge_equations: {"NODES_AT_A_TIME": 500},
+    pieces: {"ROWS": 500},
+    cycle: {"ROWS_AT_A_TIME": 500},
+    galerkin: {"ENTRIES_AT_A_TIME": 5000, "PACKED_AT_A_TIME": 5000},
+    passes: {"NODES_AT_A_TIME": 500},
+    segments: {"SEGMENT": 500, "SEGMENTS_AT_A_TIME": 2},
+}
+for module, sizes in small.items():
+    for name, size in sizes.items():
+        assert getattr(module, name) > size, name
+        setattr(module, name, size)
 started = []
 
 class Pool(pieces.ThreadPoolExecutor):
@@ -34,6 +43,7 @@ class Pool(pieces.ThreadPoolExecutor):
         return super().submit(*arguments)
 
 pieces.ThreadPoolExecutor = Pool
+pieces._HELPERS.begin()
 scene = GALLERY["overlapping_spheres"](72, 96)
 point = rayrelief.DepthPrior.at([(48, 36, 2.0)], 72, 96)
 runs = {name: (recipe, None) for name, recipe in RECIPES.items()}

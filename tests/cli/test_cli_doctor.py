@@ -52,6 +52,17 @@ def test_doctor_does_not_guess(run, tmp_path):
     assert "cannot tell" in run("doctor", tmp_path / "n.png").out
 
 
+def test_doctor_doubts_what_has_colours_of_any_length(run, tmp_path):
+    save(tmp_path / "n.png", "tori", "RUB")
+    assert run("doctor", tmp_path / "n.png", "--json").json()["doubt"] is None
+    v, u = np.indices((HEIGHT, WIDTH)) / 30
+    bright = 0.5 + 0.4 * np.stack((np.sin(2 * u + v), np.sin(2 * u), np.cos(v + 2 * u)), axis=-1)
+    write_png(tmp_path / "photo.png", np.rint(255 * bright).astype(np.uint8))
+    found = run("doctor", tmp_path / "photo.png", "--json").json()["doubt"]
+    assert "% of the vectors have a length near 1" in found
+    assert f"may be no normal map: {found}" in run("doctor", tmp_path / "photo.png").out
+
+
 def test_the_command_of_doctor_holds_what_it_was_given(run, tmp_path):
     place = tmp_path / "my maps"
     place.mkdir()

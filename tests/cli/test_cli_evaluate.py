@@ -91,7 +91,7 @@ def test_json_holds_the_errors_of_the_library(run, sphere, plane):
         assert row["alignment"] == "scale"
         assert row["pixels"] == scene.mask.sum()
         assert row["iterations"] == len(result.history)
-        assert row["status"] == "converged"
+        assert row["status"] == "settled"
 
 
 def test_one_of_several_cameras(run, plane, tmp_path):

@@ -62,7 +62,7 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
     assert report["method"]["solver"]["rtol"] == solver.rtol
     assert report["camera"]["type"] == "Pinhole"
     assert report["status"]["ok"]
-    assert report["status"]["outcome"] == "converged"
+    assert report["status"]["outcome"] == "settled"
     assert [entry["number"] for entry in report["history"]] == [
         *range(1, 1 + len(report["history"]))
     ]

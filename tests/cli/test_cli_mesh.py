@@ -34,7 +34,8 @@ def test_a_solid_in_one_command(run, spheres, out, read_report):
     assert report["solid"]
     assert report["unit"] == "mm"
     assert report["left_out"]["pixels"] > 0
-    assert (report["cut"], report["base"], report["width"]) == (2, 3, 50)
+    told = report["options"]
+    assert (told["cut"], told["base"], told["width"], told["max_error"]) == (2, 3, 50, None)
     assert "a solid of 50 x" in ended.out
 
 
@@ -72,6 +73,14 @@ def test_parts_are_left_out_on_request(run, spheres, out, read_report):
     assert sizes[0] > sizes[1] > 0
 
 
+def test_no_cut_at_all(run, spheres, out, read_report):
+    assert run("integrate", spheres, "-o", out / "cut").code == 0
+    assert run("integrate", spheres, "-o", out / "whole", "--cut", "inf").code == 0
+    cut, whole = (read_report(out / each)["mesh"] for each in ("cut", "whole"))
+    assert whole["faces"] > cut["faces"]
+    assert [each["options"]["cut"] for each in (cut, whole)] == [2, "inf"]
+
+
 def test_points_with_normals(run, sphere, out):
     assert run("integrate", sphere, "-o", out, "--faces", "none").code == 0
     assert b"property float nx" in (out / "mesh.ply").read_bytes()[:400]
@@ -107,6 +116,10 @@ def test_a_mesh_that_was_asked_for_and_cannot_be_made_is_a_failure(
         (("--base", "3mm"), "--base goes with --solid"),
         (("--faces", "quads", "--mesh-format", "obj,stl"), "quads cannot be stored in stl"),
         (("--faces", "none", "--solid"), "--faces none"),
+        (
+            ("--faces", "quads", "--mesh-format", "obj", "--solid"),
+            "--faces quads goes with neither",
+        ),
         (("--faces", "quads", "--mesh-format", "obj", "--max-error", "0.1"), "--max-error"),
         (("--min-part", "0"), "--min-part"),
         (("--faces", "quads"), "add --mesh-format obj"),

@@ -62,6 +62,18 @@ def test_an_srgb_curve_is_undone(tmp_path):
     assert "sRGB" in file.notes[0]
 
 
+@pytest.mark.parametrize("quality", [95, 75, 50])
+def test_an_srgb_curve_is_undone_in_jpeg(tmp_path, quality):
+    colours = (from_opencv(GALLERY["still_life"](192, 256).normals, "opengl") + 1) / 2
+    curved = np.where(colours <= 0.0031308, 12.92 * colours, 1.055 * colours ** (1 / 2.4) - 0.055)
+    stored_as = [cv2.IMWRITE_JPEG_QUALITY, quality]
+    for name, values in (("curved", curved), ("plain", colours)):
+        picture = np.rint(255 * values).astype(np.uint8)[..., ::-1]
+        cv2.imwrite(str(tmp_path / f"{name}.jpg"), picture, stored_as)
+    assert "sRGB" in read_normals(tmp_path / "curved.jpg").notes[0]
+    assert "sRGB" not in read_normals(tmp_path / "plain.jpg").notes[0]
+
+
 def test_a_grey_background_is_no_curve(tmp_path):
     grey = np.full((64, 64, 3), 127, np.uint8)
     middle = [side // 2 for side in INSIDE.shape]

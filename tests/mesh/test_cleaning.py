@@ -18,6 +18,7 @@ from rayrelief.mesh.cleaning import (
     _behind,
     _slower_recession,
     around,
+    rims,
     shreds,
     used_vertices,
 )
@@ -51,11 +52,11 @@ def test_a_strip_beside_a_jump_is_a_shred_and_the_rest_is_not():
     vertices, faces = sheet(6, 8, np.where(np.arange(8) < 4, 0.0, 5.0))
     torn = np.zeros((6, 8), bool)
     torn[:, 3] = True
-    found = shreds(vertices, faces, facing(48), torn.ravel(), NOWHERE, parallel=True)
+    found = shreds(vertices, faces, facing(48), torn.ravel(), NOWHERE, NOWHERE, parallel=True)
     across = np.ptp(vertices[faces, 2], axis=1) > 0
     assert across.sum() == 2 * 5
     np.testing.assert_array_equal(found, across)
-    nothing = shreds(vertices, faces, facing(48), NOWHERE, NOWHERE, parallel=True)
+    nothing = shreds(vertices, faces, facing(48), NOWHERE, NOWHERE, NOWHERE, parallel=True)
     assert not nothing.any(), "without a jump beside it a steep face may be a crease"
 
 
@@ -66,7 +67,10 @@ def test_noise_of_the_normals_makes_no_shreds(seed):
     normals = facing(144) + 0.2 * rng.normal(size=(144, 3))
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     everywhere = np.ones(144, bool)
-    assert shreds(vertices, faces, normals, everywhere, everywhere, parallel=True).mean() < 0.05
+    assert (
+        shreds(vertices, faces, normals, everywhere, everywhere, everywhere, parallel=True).mean()
+        < 0.05
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +82,7 @@ def test_where_normals_are_wrong_those_around_them_judge(wrong, faces):
     normals = facing(1600)
     normals[820 : 820 + 3 * wrong : 3] = (0.8, 0.0, -0.6)
     everywhere = np.ones(1600, bool)
-    found = shreds(vertices, every, normals, everywhere, everywhere, parallel=True)
+    found = shreds(vertices, every, normals, everywhere, everywhere, everywhere, parallel=True)
     assert np.count_nonzero(found) == faces + 2 * 39
     assert found[np.ptp(vertices[every, 2], axis=1) > 0].all(), "a jump is one nevertheless"
 
@@ -94,7 +98,7 @@ def test_a_normal_that_one_face_fits_is_not_wrong():
     across = np.cross(b - a, c - a)
     normals[beside] = across / np.linalg.norm(across)
     everywhere = np.ones(1600, bool)
-    found = shreds(vertices, every, normals, everywhere, everywhere, parallel=True)
+    found = shreds(vertices, every, normals, everywhere, everywhere, everywhere, parallel=True)
     assert found[np.isin(every, beside).any(axis=1)].all()
 
 
@@ -122,7 +126,7 @@ def test_a_jump_may_hide_in_a_valley(left, right, near, count):
     vertices, faces = sheet(6, 8, across)
     normals = sloping(np.where(columns < 4, left, -right))
     near_all = np.full(48, near)
-    found = shreds(vertices, faces, normals, NOWHERE, near_all, parallel=True)
+    found = shreds(vertices, faces, normals, NOWHERE, near_all, NOWHERE, parallel=True)
     assert found.sum() == count
 
 
@@ -137,7 +141,7 @@ def test_nothing_is_known_of_a_wide_ridge_beside_a_jump(slope, beside, left_out)
     vertices, faces = sheet(6, 8, np.where(side < 0, 3.0, slope) * side)
     normals = sloping(np.where(side < 0, 3.0, slope))
     torn, near = np.full(48, beside), np.ones(48, bool)
-    found = shreds(vertices, faces, normals, torn, near, parallel=True)
+    found = shreds(vertices, faces, normals, torn, near, NOWHERE, parallel=True)
     assert found.any() == left_out
 
 
@@ -146,7 +150,7 @@ def test_what_a_method_tore_without_a_jump_is_no_surface_beside_one(beside):
     """Further off it is as far apart as ``cut`` allows a surface to be."""
     vertices, faces = sheet(6, 8, np.where(np.arange(8) < 4, 0.0, 0.3))
     torn, near = np.full(48, beside), np.ones(48, bool)
-    found = shreds(vertices, faces, facing(48), torn, near, parallel=True)
+    found = shreds(vertices, faces, facing(48), torn, near, NOWHERE, parallel=True)
     across = np.ptp(vertices[faces, 2], axis=1) > 0
     np.testing.assert_array_equal(found, across & beside)
 
@@ -220,17 +224,50 @@ def test_specks_are_the_small_parts_that_a_search_along_edges_finds(seed, height
     assert parts == sum(size < limit for size in sizes)
 
 
-def test_a_pixel_seen_edge_on_that_stands_far_behind_is_a_needle_and_a_steep_plane_is_none():
-    depth = np.zeros((5, 5))
-    depth[2, 2] = 30.0
-    vertices, faces = sheet(5, 5, depth)
-    normals, nowhere = facing(25), np.zeros(25, bool)
+def test_parts_that_touch_in_one_point_are_several():
+    around_4 = np.array([[4, 0, 1], [4, 2, 5], [4, 8, 7], [4, 6, 3]])
+    larger = sheet(3, 3, 0.0)[1] + 9
+    faces = np.concatenate((around_4, larger)).astype(np.int32)
+    for least, gone in ((3, 0), (4, 4)):
+        small, parts = specks(faces, 18, least)
+        assert (small[:4].sum(), small[4:].any(), parts) == (gone, False, gone)
+
+
+@pytest.mark.parametrize("camera", [Orthographic(0.01, 2, 2), Pinhole(100.0, 100.0, 2, 2)])
+def test_a_pixel_seen_edge_on_far_behind_at_a_rim_is_a_needle(camera):
+    depth, at_rim, nowhere = np.ones((5, 5)), np.zeros(25, bool), np.zeros(25, bool)
+    depth[2, 2] = 1.3  # 30 pixels
+    at_rim[12] = True
+    vertices, every = View.of(camera, 5, 5).points(depth).reshape(-1, 3), sheet(5, 5, depth)[1]
+    normals = facing(25)
     normals[12] = (0.99995, 0.0, -0.01)
-    found = shreds(vertices, faces, normals, nowhere, nowhere, parallel=True)
-    np.testing.assert_array_equal(found, (faces == 12).any(axis=1))
-    steep, faces = sheet(5, 5, 100.0 * np.arange(5))
-    normals = np.tile((100.0, 0.0, -1.0) / np.hypot(100, 1), (25, 1))
-    assert not shreds(steep, faces, normals, nowhere, nowhere, parallel=True).any()
+    surface = vertices, every, normals, nowhere, nowhere
+    found = shreds(*surface, at_rim, parallel=not camera.central)
+    np.testing.assert_array_equal(found, (every == 12).any(axis=1))
+    assert not shreds(*surface, ~at_rim, parallel=not camera.central).any(), "not the end of one"
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
+def test_a_floor_up_to_the_horizon_has_no_needles(noise):
+    camera = Pinhole(300.0, 300.0, 79.5, -8.0)
+    inside, none = np.ones((120, 160), bool), np.zeros((120, 160))
+    rays = camera.rays(120, 160)
+    vertices = (rays / rays[..., 1:2]).reshape(-1, 3)  # up to 40 times its height away
+    rng = np.random.default_rng(0)
+    normals = np.array((0.0, -1.0, 0.0)) + np.radians(noise) * rng.normal(size=vertices.shape)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    faces = grid_faces(vertices, inside, none > 0, none > 0)
+    nowhere = none.ravel() > 0
+    rim = rims(inside, nowhere.reshape(inside.shape)).ravel()
+    assert not shreds(vertices, faces, normals, nowhere, nowhere, rim, parallel=False).any()
+
+
+def test_rims_are_beside_jumps_and_beside_what_is_outside_of_a_body():
+    inside, torn = np.ones((6, 7), bool), np.zeros((6, 7), bool)
+    inside[2, 3], torn[5, 6] = False, True
+    assert {tuple(at) for at in np.argwhere(rims(inside, torn))} == {
+        *((1, 3), (3, 3), (2, 2), (2, 4), (5, 6))
+    }
 
 
 @given(SEED)

@@ -57,7 +57,7 @@ def error(result, scene):
 def test_a_continuous_surface_is_one_segment_without_jumps(name, camera):
     scene = GALLERY[name](48, 64, camera=camera)
     result = integrated(scene)
-    assert result.status.outcome is Outcome.CONVERGED
+    assert result.status.outcome is Outcome.SETTLED
     assert not np.nan_to_num(result.cuts.values).any()
     assert not result.active_jumps()[result.mask].any()
     assert set(np.unique(result.segments[result.mask])) == {0}
@@ -255,7 +255,7 @@ def test_without_a_tolerance_the_convex_stage_still_ends():
     scene = GALLERY["tori"](60, 80)
     method = Ordered(tolerance=None, max_iterations=400)
     result = integrate(scene.normals, scene.camera, mask=scene.mask, method=method)
-    assert result.status.outcome is Outcome.CONVERGED
+    assert result.status.outcome is Outcome.SETTLED
 
 
 def test_inner_solves_that_reach_their_limit_are_told():

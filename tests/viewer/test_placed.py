@@ -86,7 +86,7 @@ def test_without_the_library_one_message_says_what_to_install(monkeypatch):
             host="127.0.0.1",
             port=0,
             largest_upload=1,
-            examine=lambda *_: "",
+            examine=lambda *_: ("", None),
             write=lambda *_: None,
         ),
     ):

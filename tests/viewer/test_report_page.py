@@ -50,7 +50,14 @@ def results(tmp_path):
         "status": {"cause": "converged", "notes": ["1 part touches nothing"]},
         "history": [{"change": 10.0**-i} for i in range(5)],
         "errors": {"type": "DepthErrors", "made": 0.123456789},
-        "mesh": {"faces": 1234, "size": [80, 40, 20.5], "unit": "mm", "solid": False, "cut": 2.0},
+        "mesh": {
+            "faces": 1234,
+            "vertices": 700,
+            "size": [80, 40, 20.5],
+            "unit": "mm",
+            "solid": False,
+            "options": {"cut": 2.0, "base": 3.0, "colour": None},
+        },
     }
     (folder / "report.json").write_text(json.dumps(report))
     return folder
@@ -82,7 +89,9 @@ def test_a_page_holds_the_surface_upright_and_fetches_nothing(results, tmp_path)
     rows = dict(entry["summary"])
     assert rows["method"] == "RayPlane"
     assert rows["status"] == "converged; 1 part touches nothing"
-    assert rows["mesh"] == "1,234 faces; 80 x 40 x 20.5 mm; cut at jumps of 2 pixels"
+    assert rows["mesh"] == "1,234 faces; 80 x 40 x 20.5 mm; cut at jumps of more than 2 pixels"
+    details = dict(entry["details"])
+    assert (details["mesh: base"], "mesh: colour" in details) == ("3.0", False)
     assert rows["MADE, in the unit of the truth"] == "0.1235"
     assert entry["changes"] == [10.0**-i for i in range(5)]
 

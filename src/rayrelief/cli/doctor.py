@@ -39,14 +39,13 @@ def doctor(
 
 def as_text(found: CheckUp) -> str:
     """What was found out, line by line."""
-    from rayrelief.doctor.advice import TURN, reasons, verdict
+    from rayrelief.doctor.advice import LOOK, TURN, reasons, verdict
 
     lines = [("file", str(found.source)), ("size", f"{found.size[0]}x{found.size[1]} pixels")]
     lines += [("encoding", note) for note in found.encoding]
     lines += [("mask", note.removeprefix("mask: ")) for note in found.mask_notes]
-    if found.picture:
-        lines.append(("content", f"rather a photo than a normal map: {found.picture}"))
-        return _aligned(lines)
+    if found.doubt:
+        lines.append(("content", f"may be no normal map: {found.doubt}. {LOOK}"))
     lines.append(("axes", verdict(found.axes)))
     lines += [("", reason) for reason in reasons(found.axes)]
     if not found.axes.readings:
@@ -58,10 +57,6 @@ def as_text(found: CheckUp) -> str:
         lines.append(("rays", str(found.focal)))
     if found.command:
         lines.append(("try", found.command))
-    return _aligned(lines)
-
-
-def _aligned(lines: list[tuple[str, str]]) -> str:
     return "\n".join(f"{name:<10}{value}" for name, value in lines)
 
 
@@ -76,7 +71,7 @@ def _as_json(found: CheckUp) -> dict[str, Any]:
         "size": found.size,
         "encoding": found.encoding,
         "mask": found.mask_notes,
-        "photo": found.picture or None,
+        "doubt": found.doubt or None,
         "convention": None if found.tilt or not axes.decided else named[0],
         "candidates": named,
         "confidence": axes.confidence,

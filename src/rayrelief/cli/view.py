@@ -13,6 +13,7 @@ from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import plain_errors, quiet_libraries, say, show
 
 if TYPE_CHECKING:
+    from rayrelief.doctor.focal import FocalLength
     from rayrelief.result import Integration
     from rayrelief.scene import Scene
 
@@ -80,13 +81,16 @@ def view(
                 raise typer.Exit(signals.exit_code()) from None
 
 
-def examine(path: Path, camera: str | Path | None, mask: Path | None) -> str:
-    """What the doctor says of an uploaded map."""
+def examine(
+    path: Path, camera: str | Path | None, mask: Path | None
+) -> tuple[str, FocalLength | None]:
+    """What the doctor says of an uploaded map, and the focal length that suits it."""
     from rayrelief.cli.doctor import as_text
     from rayrelief.datasets.check_up import check_up
 
     with quiet_libraries():
-        return as_text(check_up(path, camera=camera, mask=mask))
+        found = check_up(path, camera=camera, mask=mask)
+    return as_text(found), found.focal
 
 
 def write(folder: Path, scene: Scene, result: Integration, seconds: float) -> None:

@@ -16,7 +16,7 @@ from rayrelief.datasets.masks import find_mask
 from rayrelief.doctor.axes import Axes, find_axes
 from rayrelief.doctor.focal import FocalLength, find_focal_length
 from rayrelief.doctor.frame import find_tilt
-from rayrelief.doctor.likeness import picture_told
+from rayrelief.doctor.likeness import unlike_normals
 from rayrelief.io.normals import read_normals
 from rayrelief.io.sources import missing
 
@@ -31,8 +31,8 @@ class CheckUp:
         The file that holds it, and its (width, height).
     encoding, mask_notes, camera_notes
         How it was decoded, what is inside, and which camera was found.
-    picture
-        Why it is no normal map, but rather a photo; empty if it may be one.
+    doubt
+        What speaks against its being a normal map; empty if nothing does.
     axes
         Those of its normals.
     tilt
@@ -41,7 +41,7 @@ class CheckUp:
         The focal length that suits it; None where the axes are not known or a camera is.
     command
         What to run next, with the camera and the mask that were given; what is still to be said is
-        in capitals. Empty for normals that have to be turned first, and for photos.
+        in capitals. Empty for normals that have to be turned first.
     """
 
     source: Path
@@ -49,7 +49,7 @@ class CheckUp:
     encoding: tuple[str, ...]
     mask_notes: tuple[str, ...]
     camera_notes: tuple[str, ...]
-    picture: str
+    doubt: str
     axes: Axes
     tilt: float
     focal: FocalLength | None
@@ -78,7 +78,7 @@ def check_up(
         chosen, notes = find_camera(folder, camera, height, width, which, k_order)
     inside, mask_notes = find_mask(path, mask, file)
     axes = find_axes(file.normals, inside, chosen)
-    picture = picture_told(file.normals, inside) if file.coded else ""
+    doubt = unlike_normals(file.normals, inside) if file.coded else ""
     focal, tilt = None, 0.0
     if axes.readings:
         tilt = find_tilt(file.normals, inside, axes.readings[0], chosen)
@@ -92,11 +92,11 @@ def check_up(
         mask_notes=mask_notes,
         camera_notes=notes,
         encoding=file.notes,
-        picture=picture,
+        doubt=doubt,
         axes=axes,
         tilt=tilt,
         focal=focal,
-        command="" if tilt or picture or not axes.readings else _command(path, axes, focal, given),
+        command="" if tilt or not axes.readings else _command(path, axes, focal, given),
     )
 
 

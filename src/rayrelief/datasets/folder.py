@@ -88,8 +88,8 @@ def read_scene(
         raise missing(path, "a folder or a normal map")
     folder = path if path.is_dir() else None
     source = path if folder is None else find_normals(folder)
+    file = read_normals(source)  # what is no map at all is told before what it lacks
     convention, convention_note = choose_convention(folder, source, convention)
-    file = read_normals(source)
     height, width = file.normals.shape[:2]
 
     chosen_camera, camera_notes = find_camera(folder, camera, height, width, which, k_order)

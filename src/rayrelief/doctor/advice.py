@@ -18,7 +18,7 @@ from rayrelief.conventions import (
 )
 from rayrelief.doctor.axes import Axes, Evidence, find_axes
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
-from rayrelief.doctor.likeness import picture_told
+from rayrelief.doctor.likeness import unlike_normals
 from rayrelief.doctor.windows import LARGEST, Projection, share_facing_away, windows_of
 from rayrelief.errors import InputError, IntegrationWarning
 
@@ -33,6 +33,7 @@ WORLD_NOTE = (
     "camera (red right, green up, blue towards it), which maps without curved surfaces do not show"
 )
 GO_ON = "pass check_convention=False (--no-convention-check) to go on as told"
+LOOK = "Check that it is the right file, and that its mask leaves out what is no surface"
 TURN = (
     "They may be in world space, as Blender's Normal pass is: rotate them into the frame of the "
     "camera first (see docs/conventions.md)"
@@ -60,18 +61,14 @@ def settle_axes(
     image
         Whether the file is an image, see `axes_of`.
     coded
-        Whether the vectors were decoded from colours: InputError for those of a photo.
+        Whether the vectors were decoded from colours: a warning where these are no normals'.
     name
         Of the file, for messages.
     check
         Whether to look at what was told.
     """
-    if coded and check and (why := picture_told(vectors, mask)):
-        raise InputError(
-            f"{name} does not look like a normal map, but like a photo: {why}",
-            expected="a normal map",
-            remedy=f"Check that this is the right file, or {GO_ON}",
-        )
+    if coded and check and (doubt := unlike_normals(vectors, mask)):
+        warnings.warn(f"{name} may be no normal map: {doubt}. {LOOK}", IntegrationWarning, 3)
     if isinstance(convention, str) and convention.strip().lower() == AUTO:
         found = find_axes(vectors, mask, camera)
         if not found.decided:

@@ -19,8 +19,8 @@ from rayrelief.pieces import side_by_side, slices
 
 COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
 NODES_AT_A_TIME = 1 << 13  # whose edges are evaluated: their vectors stay in the cache
-# Large maps have several times as many, up to a share of the map: each of several threads holds the
-# interpreter between two operations of NumPy, for which the others wait.
+# Large maps take many times as many, up to a share of the map, although they do not then: each of
+# several threads holds the interpreter between two operations of NumPy, for which the others wait.
 MOST_BLOCKS, LEAST_PIECES = 16, 64
 
 Unknown = Literal["log-depth", "depth"]

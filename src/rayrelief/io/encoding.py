@@ -18,6 +18,7 @@ from rayrelief.errors import FileError
 ROUNDING, RINGING = 0.01, 0.1
 UNIT = 0.06  # how far the length of a stored normal may be from 1
 SHORTEST, LONGEST = 0.5, 1.35  # of vectors from colours: black and white have 1.73, grey has 0
+STRAIGHT = 0.4  # share of vectors of unit length, less the curve of sRGB, in JPEG of any quality
 SAMPLE = 200_000  # pixels that lengths are looked at
 LEAST, DISTINCT = 300, 30  # pixels that tell how 8 bits were written, and different sums of theirs
 # Whether the values of 8 bits were rounded or cut off, and around which zero: offset of the
@@ -195,17 +196,18 @@ def _rewritten(values: npt.NDArray[Any], writer: tuple[int, float], vectors: Flo
 
 def _linear(vectors: FloatArray, encoding: Encoding) -> Decoded:
     """Vectors of colours, where they are two components, or were stored with an sRGB curve."""
-    if vectors.shape[-1] == 3 and unit_share(vectors) < 0.5:
+    if vectors.shape[-1] == 3 and (plain := unit_share(vectors)) < 0.5:
+        blue = vectors[..., 2][_is_coloured(vectors)]
+        if blue.size and blue.min() == blue.max() and _within_circle(vectors):
+            return _completed(vectors[..., :2], encoding)
         sample = _sample(vectors)
         coloured = sample[np.ptp(sample, axis=-1) > UNIT]  # grey, less the curve, has length 1
-        if unit_share(_straight(coloured)) > 0.8:
+        brighter = coloured.size and np.median(_lengths(coloured)) > 1.0  # which means never are
+        if brighter and unit_share(_straight(coloured)) > max(STRAIGHT, 2 * plain):
             for row in vectors:
                 row[:] = _straight(row)
             note = f"{encoding.note} after inverting the sRGB curve"
             return Decoded(vectors, replace(encoding, note=note, curve=True))
-        blue = vectors[..., 2][_is_coloured(vectors)]
-        if blue.size and blue.min() == blue.max() and _within_circle(vectors):
-            return _completed(vectors[..., :2], encoding)
     return _completed(vectors, encoding)
 
 

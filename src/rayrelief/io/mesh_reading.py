@@ -52,6 +52,9 @@ def read_triangles(path: Path) -> Mesh:
             expected="finite vertices, and triangles of them",
             remedy="Write or download it again",
         )
+    if kind == ".stl":  # whose triangles share no vertices
+        vertices, number = np.unique(vertices, axis=0, return_inverse=True)
+        faces = number.ravel()[faces]
     return Mesh(vertices, faces.astype(np.int32))
 
 

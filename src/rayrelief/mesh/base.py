@@ -39,8 +39,8 @@ class LeftOut:
 
     def __str__(self) -> str:
         return (
-            f"cuts between pixels: {self.cuts:,}; left out: shreds and needles {self.faces:,}, "
-            f"small parts {self.parts:,}, pixels in all {self.pixels:,}"
+            f"cuts between pixels: {self.cuts:,}; left out: {self.faces:,} faces of shreds and "
+            f"needles, small parts {self.parts:,}, pixels without any face {self.pixels:,}"
         )
 
 

@@ -28,8 +28,8 @@ FOOT = 1.5
 # and what is so far outside of one, three times what exact equations are off, is no surface.
 WIDE, LOOSE = 3.0, 0.1
 STEEPEST = 1e-3  # cosine: beyond it a plane is seen edge-on
-# An edge that leads back by so many pixels with an interval as wide to either side is a needle:
-# a normal seen edge-on says no more than that it may be long.
+# An edge that leads back to a rim by so many pixels, with an interval as wide to either side, is a
+# needle: a normal seen edge-on says no more than that it may be long.
 NEEDLE = 10.0
 # A normal against which so many faces speak, each of which has the others of its pixels for it, and
 # none for it, is wrong. If there are fewer than one in a thousand, they may as well be at jumps.
@@ -42,14 +42,14 @@ def shreds(
     normals: FloatArray,
     torn: BoolArray,
     near: BoolArray,
+    rim: BoolArray,
     *,
     parallel: bool,
 ) -> BoolArray:
     """Which faces (F,) contradict their normals (V, 3), wrong ones apart, where there is a jump.
 
     A method may put the place of a jump a pixel off, or close it on a part of its way: then faces
-    lead over it that are no surface, though no edge of theirs may jump itself. Needles count, too,
-    jump or not.
+    lead over it that are no surface, though no edge of theirs may jump itself. Needles count, too.
 
     Parameters
     ----------
@@ -58,18 +58,20 @@ def shreds(
         and less is enough where its interval does not bind them.
     near
         (V,) near a jump: where they lie in a valley, in which a jump can hide, less is enough.
+    rim
+        (V,) at the rim of a body, where a needle can end.
     parallel
         Whether the rays are parallel, or go through the origin.
     """
     differs = np.empty(len(faces), dtype=np.float32)
     hiding, loose, needle = np.empty((3, len(faces)), dtype=np.bool_)
     is_wrong = np.zeros(len(vertices), dtype=np.bool_)
-    _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose, needle)
+    _judge(vertices, faces, normals, is_wrong, rim, parallel, differs, hiding, loose, needle)
     noise = NOISE * float(np.nanmedian(differs)) if len(faces) else 0.0
     most = max(SHRED, noise)
     _find_wrong(vertices, faces, normals, most, is_wrong)
     if np.count_nonzero(is_wrong) > FEWEST * len(vertices):
-        _judge(vertices, faces, normals, is_wrong, parallel, differs, hiding, loose, needle)
+        _judge(vertices, faces, normals, is_wrong, rim, parallel, differs, hiding, loose, needle)
     bent = differs > max(BENT, 2 * noise)
     shred: BoolArray = (differs > most) | (loose & bent)
     shred[shred] = torn[faces[shred]].any(axis=1)
@@ -95,6 +97,13 @@ def around(torn: BoolArray, *, wraps: bool = False) -> BoolArray:
     return near
 
 
+def rims(inside: BoolArray, torn: BoolArray) -> BoolArray:
+    """Pixels (H, W) at the rim of a body: beside a jump, or beside one that is not inside."""
+    beside = np.pad(inside, 1, constant_values=True)  # a body goes on beyond the image
+    whole = beside[:-2, 1:-1] & beside[2:, 1:-1] & beside[1:-1, :-2] & beside[1:-1, 2:]
+    return torn | (inside & ~whole)
+
+
 def used_vertices(faces: Faces, vertex_count: int) -> tuple[npt.NDArray[np.int64], Faces]:
     """Vertices (U,) that have a face, and the faces with these numbered anew."""
     used = np.zeros(vertex_count, dtype=np.bool_)
@@ -109,6 +118,7 @@ def _judge(
     faces: Any,
     normals: Any,
     is_wrong: Any,
+    rim: Any,
     parallel: bool,
     degrees: Any,
     hiding: Any,
@@ -142,8 +152,9 @@ def _judge(
             outside = behind_i * behind_j < 0.0 and min(abs(behind_i), abs(behind_j)) > LOOSE
             if outside or half_width < -WIDE:
                 loose[f] = True
-            if abs(half_width) > NEEDLE and _steepness(vertices, i, j, parallel) > NEEDLE:
-                needle[f] = True
+            if abs(half_width) > NEEDLE:
+                back = _leads_back(vertices, i, j, parallel)
+                needle[f] |= (back > NEEDLE and rim[j]) or (back < -NEEDLE and rim[i])
             if half_width > DEEP and not hiding[f]:
                 recession = _slower_recession(vertices, normals, i, j, parallel)
                 foot = math.exp(-FOOT * min(max(recession, 0.0), 1.0))
@@ -198,15 +209,15 @@ def _behind(vertices: Any, normals: Any, i: int, j: int, parallel: bool) -> Any:
 
 
 @njit(inline="always", error_model="numpy")
-def _steepness(vertices: Any, i: int, j: int, parallel: bool) -> Any:
-    """How far an edge leads along the rays, in its width across them."""
+def _leads_back(vertices: Any, i: int, j: int, parallel: bool) -> Any:
+    """How far j is behind i along the ray of i, in the distance between the two across it."""
     p, q = vertices[i], vertices[j]
     x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
     along = z
     if not parallel:
         far = math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
         along = (p[0] * x + p[1] * y + p[2] * z) / far
-    return abs(along) / math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
+    return along / math.sqrt(max(x * x + y * y + z * z - along * along, 0.0))
 
 
 @njit(inline="always", error_model="numpy")

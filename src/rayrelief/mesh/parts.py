@@ -16,7 +16,7 @@ TOUCHING = 4  # parts at a vertex: of the eight faces in a grid every other one 
 
 
 def specks(faces: Faces, vertex_count: int, min_part: int) -> tuple[BoolArray, int]:
-    """Which faces (F,) are in a part of fewer vertices than so many, and the number of such parts.
+    """Which faces (F,) of a grid are in a part of fewer vertices, and the number of such parts.
 
     The largest part is none of them, however small it is.
     """

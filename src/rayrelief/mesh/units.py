@@ -30,7 +30,8 @@ def in_unit(text: str, unit: Unit | None) -> float:
         raise InputError(
             f"the length {text!r}", expected=expected, remedy="Write a number above 0 and its unit"
         )
-    if word and not SMALLEST <= number * known[word] <= LARGEST:
+    metres = known.get(word or str(unit))
+    if metres is not None and not SMALLEST <= number * metres <= LARGEST:
         raise InputError(
             f"the length {text!r}",
             expected=f"between {SMALLEST:g} and {LARGEST:g} m",

@@ -24,6 +24,7 @@ from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.reports import REPORT_NAME, notes_of, read_report, result_in
 from rayrelief.io.sources import read_bytes
+from rayrelief.mesh.words import in_words
 from rayrelief.notebook import data_url
 from rayrelief.optional import library
 from rayrelief.shading import Image
@@ -103,8 +104,12 @@ class Shown:
         errors = {words: _rounded(found.get(name)) for name, words in ERRORS.items()}
         settings = {
             f"{title}: {key}": value
-            for title in ("method", "camera", "preprocessing", "mesh", "versions")
-            for key, value in _part(report, title).items()
+            for title, part in (
+                *((name, _part(report, name)) for name in ("method", "camera", "preprocessing")),
+                ("mesh", _part(_part(report, "mesh"), "options")),
+                ("versions", _part(report, "versions")),
+            )
+            for key, value in part.items()
         }
         preview = result_in(self.folder, [PREVIEW], self.report)
         return {
@@ -203,14 +208,20 @@ def _list(value: Any) -> list[Any]:
 
 
 def _mesh_in_words(mesh: dict[str, Any]) -> str | None:
-    """Faces and size of a mesh, and where it was cut; None without one."""
-    faces, sides, unit, cut = (mesh.get(name) for name in ("faces", "size", "unit", "cut"))
-    words = [f"{faces:,} faces"] if is_number(faces) else []
-    if unit is not None and all(map(is_number, _list(sides))):
-        size = " x ".join(f"{side:.4g}" for side in _list(sides))
-        words.append(f"{'a solid of ' if mesh.get('solid') else ''}{size} {unit}")
-    words += [f"cut at jumps of {cut:g} pixels"] if is_number(cut) else []
-    return "; ".join(words) or None
+    """How large a mesh is, and where it was cut; None without one that can be understood."""
+    faces, vertices, sides = mesh.get("faces"), mesh.get("vertices"), _list(mesh.get("size"))
+    if not all(map(is_number, (faces, vertices, *sides))):
+        return None
+    unit = mesh.get("unit")
+    words = in_words(
+        int(faces or 0),
+        int(vertices or 0),
+        sides,
+        unit if isinstance(unit, str) else None,
+        bool(mesh.get("solid")),
+    )
+    cut = _part(mesh, "options").get("cut")
+    return f"{words}; cut at jumps of more than {cut:g} pixels" if is_number(cut) else words
 
 
 def _number(value: Any) -> float:

@@ -87,8 +87,8 @@ class MeshOptions(OptionGroup):
     def __post_init__(self) -> None:
         if self.faces is FaceKind.NONE and (self.solid or self.max_error):
             raise typer.BadParameter("--faces none goes with neither --solid nor --max-error")
-        if self.quads and self.max_error:  # what is left lies between no four pixels
-            raise typer.BadParameter("--faces quads does not go with --max-error")
+        if self.quads and (self.solid or self.max_error):  # their faces are not of four pixels
+            raise typer.BadParameter("--faces quads goes with neither --solid nor --max-error")
         if self.base is not None and not self.solid:
             raise typer.BadParameter("--base goes with --solid")
         self.lengths()
@@ -149,7 +149,7 @@ class MeshOptions(OptionGroup):
         return {
             "cut": self.cut if math.isfinite(self.cut) else "inf",
             "min_part": self.min_part,
-            "kind": self.faces.value,
+            "faces": self.faces.value,
             "colour": self.colour,
             "width": width,
             "base": base if self.solid else None,
@@ -172,7 +172,7 @@ class MeshOptions(OptionGroup):
         width, base, max_error = self.lengths()
         unit = self.known_unit()
         rule: dict[str, Any] = {
-            "cut": self.cut if math.isfinite(self.cut) else "inf",
+            "cut": self.cut,
             "min_part": self.min_part,
         }
         mesh = result.mesh(**rule)

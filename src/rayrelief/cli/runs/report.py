@@ -25,6 +25,9 @@ from rayrelief.evaluation.metrics import DepthErrors
 from rayrelief.io.atomic import together, write_whole
 from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.mesh import Mesh
+from rayrelief.mesh.base import LeftOut
+from rayrelief.mesh.quads import quads_of
+from rayrelief.mesh.words import in_words
 from rayrelief.result import Integration
 from rayrelief.scene import Scene
 
@@ -104,11 +107,11 @@ def failed_status(error: RayreliefError) -> dict[str, Any]:
     return {"outcome": "failed", "ok": False, "cause": cause, "remedy": remedy, "notes": []}
 
 
-def describe_mesh(mesh: Mesh) -> dict[str, Any]:
+def describe_mesh(mesh: Mesh, *, quads: bool = False) -> dict[str, Any]:
     """Size of a mesh, its unit, and what was left out of it."""
     return {
         "vertices": len(mesh.vertices),
-        "faces": len(mesh.faces),
+        "faces": sum(map(len, quads_of(mesh))) if quads else len(mesh.faces),
         "size": _sides(mesh).tolist(),
         "unit": mesh.unit,
         "solid": mesh.solid,
@@ -116,15 +119,10 @@ def describe_mesh(mesh: Mesh) -> dict[str, Any]:
     }
 
 
-def mesh_summary(mesh: Mesh) -> str:
+def mesh_summary(told: dict[str, Any], left_out: LeftOut | None) -> str:
     """The same in one line."""
-    parts = [f"{len(mesh.faces):,} faces" if len(mesh.faces) else f"{len(mesh.vertices):,} points"]
-    if mesh.unit is not None:
-        sides = " x ".join(f"{side:.4g}" for side in _sides(mesh))
-        parts.append(f"{'a solid of ' if mesh.solid else ''}{sides} {mesh.unit}")
-    if mesh.left_out is not None:
-        parts.append(str(mesh.left_out))
-    return "; ".join(parts)
+    size = (told[name] for name in ("faces", "vertices", "size", "unit", "solid"))
+    return "; ".join(map(str, filter(None, (in_words(*size), left_out))))
 
 
 def _sides(mesh: Mesh) -> FloatArray:

@@ -111,7 +111,7 @@ def _tell_summary(finished: Finished) -> None:
     for line in finished.report["surface"]:
         tell(f"  {line}")
     if finished.mesh is not None:
-        tell(f"  mesh: {mesh_summary(finished.mesh)}")
+        tell(f"  mesh: {mesh_summary(finished.report['mesh'], finished.mesh.left_out)}")
 
 
 def say_notes(scene: Scene, named: bool = False) -> None:

@@ -77,7 +77,11 @@ def write_result(
         took = {"integrate": seconds, "write": time.perf_counter() - began}
         _say_what_is_left(out, written)
         report = build_report(scene, result, took, errors, [path.name for path in written])
-        report["mesh"] = None if mesh is None else describe_mesh(mesh) | mesh_options.told()
+        if mesh is None:
+            report["mesh"] = None
+        else:
+            told = {"options": mesh_options.told()}
+            report["mesh"] = describe_mesh(mesh, quads=mesh_options.quads) | told
         report["prior"] = None if result.prior is None else result.prior.numbers()
         report |= {"unit": mesh_options.depth_unit, "surface": surface.lines(result)}
         for error in failures[:1]:

@@ -127,7 +127,7 @@ class Ordered(Reweighted):
             outcome, anchored = run.outcome, computation.anchored
         return Solution(
             final.x,
-            outcome or Outcome.CONVERGED,
+            outcome or Outcome.SETTLED,
             tuple(run.history),
             unfinished_notes(run.unfinished, len(run.history)),
             anchored=anchored,

@@ -81,14 +81,14 @@ def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[An
     most = min(max(PART, ROOM // capacity), size)  # short rows: more at a time, for many threads
     count = np.empty(most, dtype=np.int32)
     rows = _room((len(count), capacity))
-    filled, moved = (max(1, n // capacity) for n in (ENTRIES_AT_A_TIME, PACKED_AT_A_TIME))
     for lo in range(0, size, most):
         length = min(most, size - lo)
         while True:
-            part = tuple(array[:length] for array in rows)
+            part, capacity = tuple(array[:length] for array in rows), rows[0].shape[1]
+            filled, moved = (max(1, n // capacity) for n in (ENTRIES_AT_A_TIME, PACKED_AT_A_TIME))
             side_by_side(partial(fill, lo, *part, count), slices(length, filled))
             longest = int(count[:length].max())
-            if longest <= rows[0].shape[1]:
+            if longest <= capacity:
                 break
             rows = _room((len(count), longest))
         hi = lo + length

@@ -14,6 +14,7 @@ from typing import Any
 from rayrelief.cameras.calibration import check_format
 from rayrelief.conventions import SOURCES, FloatArray
 from rayrelief.datasets.folder import read_scene
+from rayrelief.doctor.focal import FocalLength
 from rayrelief.errors import FileError, IntegrationWarning, RayreliefError
 from rayrelief.integration import integrate
 from rayrelief.io.atomic import write_whole
@@ -34,7 +35,7 @@ CAMERAS = ("field of view", "orthographic", "uploaded file")
 TITLE = "Integrate a normal map"
 NAME = re.compile(r"[^A-Za-z0-9._-]")
 
-Examine = Callable[[Path, str | Path | None, Path | None], str]
+Examine = Callable[[Path, str | Path | None, Path | None], tuple[str, FocalLength | None]]
 Write = Callable[[Path, Scene, Integration, float], None]
 
 
@@ -128,9 +129,12 @@ class Upload:
         self._taken.content = "Taken: " + ", ".join(taken)
         if NORMALS in self._files:
             camera, mask = self._files.get(CAMERA), self._files.get(MASK)
-            self._findings.content = as_markdown(
-                self._without_folders(self._examine(self._files[NORMALS], camera, mask))
-            )
+            words, focal = self._examine(self._files[NORMALS], camera, mask)
+            self._findings.content = as_markdown(self._without_folders(words))
+            if camera is None and focal is not None:
+                self._camera.value = CAMERAS[1 if focal.parallel else 0]
+                if not focal.parallel:
+                    self._field.value = round(focal.degrees(focal.best), 1)
 
     def _without_folders(self, text: str) -> str:
         """Words about uploaded files, by the names that their owner knows."""
