@@ -122,7 +122,12 @@ def test_where_no_thread_can_be_started_this_one_does_it_all_and_keeps_nothing(n
 @pytest.mark.skipif(CORES < 2, reason="one core")
 def test_a_thread_that_comes_late_takes_no_piece_that_nobody_waits_for(no_more_threads):
     busy, release = threading.Event(), threading.Event()
-    pieces._HELPERS.pool.submit(lambda: (busy.set(), release.wait(60)))
+
+    def stay_busy() -> None:
+        busy.set()
+        release.wait(60)
+
+    pieces._HELPERS.pool.submit(stay_busy)
     assert busy.wait(60)
     no_more_threads()
 

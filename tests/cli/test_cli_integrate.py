@@ -173,14 +173,14 @@ def test_files_of_an_earlier_run_are_named_and_stay(run, plane, out, read_report
     before = contents(out)
 
     second = run("integrate", plane, "-o", out, "--camera", rays, *BARE)
-    (told,) = (line for line in second.lines("note: ") if LEFT in line)
+    (told,) = (line for line in second.lines("warning: ") if LEFT in line)
     assert told.endswith(": depth.npy, mesh.stl, layers.npz, camera.json")
     assert read_report(out)["files"] == ["preview.png", "rays.npy", "report.json"]
     del before["report.json"]
     assert before.items() <= contents(out).items()
 
     third = run("integrate", plane, "-o", out, "--json", *BARE)
-    (told,) = (line for line in third.lines("note: ") if LEFT in line)
+    (told,) = (line for line in third.lines("warning: ") if LEFT in line)
     assert told.endswith(": rays.npy")
     assert third.json()["status"]["ok"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -51,7 +52,8 @@ def test_colours_of_any_length_are_those_of_a_photo():
 def test_lengths_tell_normals(lengths, told):
     rng = np.random.default_rng(0)
     normals = GALLERY["still_life"](96, 128).normals
-    vectors = normals * rng.uniform(*lengths, (96, 128, 1))
+    shortest, longest = lengths
+    vectors = normals * rng.uniform(shortest, longest, (96, 128, 1))
     found = unlike_normals(vectors, EVERYWHERE)
     assert told in found
     assert bool(told) == bool(found)
@@ -81,12 +83,12 @@ def test_what_is_inside_the_mask_alone_is_looked_at(tmp_path):
 def test_a_photo_that_is_read_as_normals_is_warned_of_unless_nothing_is_checked(tmp_path):
     path = tmp_path / "photo.png"
     write_png(path, np.rint(0.5 + 255 * photo()).clip(0, 255).astype(np.uint8))
-    told = {"convention": "opengl", "camera": "orthographic"}
+    read = partial(read_scene, path, convention="opengl", camera="orthographic")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_scene(path, **told, check_convention=False)
+        read(check_convention=False)
     with (
         pytest.warns(IntegrationWarning, match=r"photo\.png may be no normal map: only"),
         suppress(ValueError),  # its axes are refused, too
     ):
-        read_scene(path, **told)
+        read()

@@ -11,6 +11,7 @@ from rich.table import Table
 from rayrelief.batch.plan import PlannedMap
 from rayrelief.cli.runs.error_table import as_text, number
 from rayrelief.errors import Outcome, printable
+from rayrelief.io.reports import notes_of
 
 Row = dict[str, Any]
 
@@ -30,12 +31,13 @@ COLUMNS = (
     "re_percent",
     "era_percent",
     "message",
+    "notes",
 )
 CUT = "cut"  # a column of sequences alone
 # Column, heading, format.
 NUMBERS = (
     ("pixels", "pixels", ",.0f"),
-    ("components", "parts", ",.0f"),
+    ("components", "components", ",.0f"),
     ("iterations", "iterations", ",.0f"),
     ("angle_degrees", "angle", ".2f"),
     ("made", "MADE", ".4f"),
@@ -59,6 +61,7 @@ def row_of(planned: PlannedMap, report: dict[str, Any]) -> Row:
         "re_percent": errors.get("re"),
         "era_percent": errors.get("era"),
         "message": "" if status["ok"] else f"{status['cause']}; {status['remedy']}",
+        "notes": "; ".join(notes_of(report)),
     }
     return _named(planned) | row
 
@@ -84,7 +87,7 @@ def as_csv(rows: list[Row]) -> str:
 
 
 def as_table(rows: list[Row]) -> str:
-    """Rows as plain text; of very many those that something is wrong with, or a cut before."""
+    """Rows as plain text, with notes; of very many those that failed, or with a cut before."""
     shown = (
         rows
         if len(rows) <= LONGEST_TABLE
@@ -103,7 +106,8 @@ def as_table(rows: list[Row]) -> str:
         cells = [number(row.get(key), form) for key, _, form in NUMBERS]
         cells += [row.get(CUT, "")] if _has_cuts(rows) else []
         table.add_row(printable(row["name"]), row["outcome"].replace("_", " "), *cells)
-    return as_text(table)
+    notes = [f"{printable(row['name'])}: {row['notes']}" for row in shown if row.get("notes")]
+    return "\n".join((as_text(table), *notes))
 
 
 def _has_cuts(rows: list[Row]) -> bool:

@@ -180,4 +180,4 @@ def _say_what_is_left(out: Path, written: list[Path]) -> None:
     names = [name for name in earlier_files(out / REPORT_NAME) if (out / name).is_file()]
     left = [name for name in names if out / name not in written]
     if left:
-        say("note: left from an earlier run, not of this one: " + ", ".join(left))
+        say(f"warning: {out}: left from an earlier run, not of this one: {', '.join(left)}")
