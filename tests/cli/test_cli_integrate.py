@@ -67,7 +67,7 @@ def test_report_tells_what_was_run_on_what_and_how_it_went(run, sphere, out, rea
         *range(1, 1 + len(report["history"]))
     ]
     assert report["history"][-1]["change"] < 1e-4
-    assert set(report["seconds"]) == {"integrate", "write"}
+    assert set(report["seconds"]) == {"integrate", "compile", "write"}
     assert report["components"] == [int(scene.mask.sum())]
     assert report["errors"]["alignment"] == "scale"
     assert report["errors"]["re"] < 1.0

@@ -73,6 +73,13 @@ def test_parts_are_left_out_on_request(run, spheres, out, read_report):
     assert sizes[0] > sizes[1] > 0
 
 
+def test_a_unit_of_a_surface_that_nobody_measured_is_warned_of(run, spheres, out):
+    bare = ("integrate", spheres, "-o", out, "--mesh-format", "none", "--unit", "mm")
+    assert "median depth becomes 1 mm" in run(*bare).err
+    assert "median depth" not in run(*bare, "--scale-to", 40).err
+    assert "median depth" not in run(*bare, "--width", "40mm", "--mesh-format", "ply").err
+
+
 def test_no_cut_at_all(run, spheres, out, read_report):
     assert run("integrate", spheres, "-o", out / "cut").code == 0
     assert run("integrate", spheres, "-o", out / "whole", "--cut", "inf").code == 0

@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rayrelief import write_mesh
 from rayrelief.errors import FileError
 from rayrelief.io.mesh_reading import read_triangles
+from rayrelief.mesh import Mesh
+
+
+def test_triangles_of_stl_files_share_their_vertices(tmp_path):
+    vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0.5]])
+    faces = np.array([[0, 1, 2], [2, 1, 3]], np.int32)
+    write_mesh(tmp_path / "mesh.stl", Mesh(vertices, faces))
+    mesh = read_triangles(tmp_path / "mesh.stl")
+    assert len(mesh.vertices) == 4
+    np.testing.assert_array_equal(mesh.vertices[mesh.faces], vertices[faces])
 
 
 def test_a_glb_without_accessors_is_damaged(tmp_path):

@@ -214,6 +214,15 @@ def test_a_mesh_does_not_lead_to_other_files(results, tmp_path):
         page.write_page(tmp_path / "page.html", [results])
 
 
+def test_results_of_the_same_name_are_told_apart(results, tmp_path):
+    other = tmp_path / "other" / "out"
+    shutil.copytree(results, other)
+    page.write_page(tmp_path / "page.html", [results, other, tmp_path / "other" / ".." / "out"])
+    names = [entry["title"].rpartition(" ")[2] for entry in entries(tmp_path / "page.html")]
+    assert names[0] == names[2] == f"({tmp_path.name}/out)"
+    assert names[1] == "(other/out)"
+
+
 def test_a_folder_of_several_results_says_which_they_are(results):
     with pytest.raises(FileError, match=r"but holds results: out; .* Give these: .*/\*/"):
         page.Shown.read(results.parent)

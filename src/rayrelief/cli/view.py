@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,12 +47,14 @@ def view(
     with plain_errors():
         from rayrelief.io.images import read_picture
         from rayrelief.mesh.texture import check_picture
-        from rayrelief.viewer.finished import read_finished
+        from rayrelief.viewer.finished import read_finished, told_apart
         from rayrelief.viewer.page.server import serve
 
         with quiet_libraries():
             results = [read_finished(path) for path in paths or ()]
             picture = None if photo is None else read_picture(photo)
+        names = told_apart([each.folder for each in results])
+        results = [replace(each, name=name) for each, name in zip(results, names, strict=True)]
         if picture is not None:
             for each in results:
                 check_picture(picture, each.depth.shape)

@@ -43,6 +43,7 @@ def in_unit(text: str, unit: Unit | None) -> float:
         raise InputError(
             f"the length {text!r}, of a surface whose size nobody knows",
             expected="a number without a unit, in the unit of the depth",
-            remedy="Say how large the surface is (--width), or what its depth is in (--unit)",
+            remedy="Say how large the surface is (--width), or, where its depth is known to be "
+            "measured in a unit, in which (--unit)",
         )
     return number * known[word] / METRES[unit]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,15 +87,38 @@ def read_finished(path: str | os.PathLike[str]) -> Finished:
     return Finished(folder.resolve().name, folder, depth, camera, layers, unit, summary)
 
 
+def told_apart(folders: Sequence[Path]) -> list[str]:
+    """Name of each folder, with as many of those above it as no other one has."""
+    places = [folder.resolve().parts for folder in folders]
+
+    def name(place: tuple[str, ...]) -> str:
+        others = [other for other in places if other != place]
+        ends = (place[-length:] for length in range(1, len(place)))
+        own = next((end for end in ends if all(o[-len(end) :] != end for o in others)), place)
+        return "/".join(own)
+
+    return [name(place) for place in places]
+
+
 def _one_of(folder: Path, names: tuple[str, ...], report: dict[str, Any] | None) -> Path:
     """First of these files that a folder has."""
     if path := result_in(folder, names, report):
         return path
+    inside, remedy = results_inside(folder)
     raise FileError(
-        f"{folder} is not a folder with a result: it has no {names[0]}",
+        f"{folder} is not a folder with a result: it has no {names[0]}{inside}",
         expected="a folder that rayrelief integrate has written, with " + " or ".join(names),
-        remedy="Run rayrelief integrate first, and give the folder of its -o",
+        remedy=remedy or "Run rayrelief integrate first, and give the folder of its -o",
     )
+
+
+def results_inside(folder: Path) -> tuple[str, str]:
+    """Words on results that a folder of many maps holds, and what to give; empty without any."""
+    results = sorted(each.parent.name for each in folder.glob(f"*/{REPORT_NAME}"))
+    if not results:
+        return "", ""
+    shown = ", ".join(results[:3]) + (", ..." if len(results) > 3 else "")
+    return f" of its own, but holds results: {shown}", f"Give these: {folder}/*/"
 
 
 def _told(report: dict[str, Any] | None) -> tuple[str, str]:

@@ -29,7 +29,14 @@ from rayrelief.notebook import data_url
 from rayrelief.optional import library
 from rayrelief.shading import Image
 from rayrelief.viewer.display import Colouring, colourings
-from rayrelief.viewer.finished import CAMERAS, DEPTHS, Finished, read_finished
+from rayrelief.viewer.finished import (
+    CAMERAS,
+    DEPTHS,
+    Finished,
+    read_finished,
+    results_inside,
+    told_apart,
+)
 from rayrelief.viewer.layers import NAME as LAYERS
 from rayrelief.viewer.window import Window
 
@@ -45,13 +52,11 @@ READ = (REPORT_NAME, LAYERS, PREVIEW, *DEPTHS, *CAMERAS, *MESHES)  # of a folder
 
 def _no_report(folder: Path) -> FileError:
     """What to do with a folder that has no report, but may hold some that have."""
-    results = sorted(each.parent.name for each in folder.glob(f"*/{REPORT_NAME}"))
-    shown = ", ".join(results[:3]) + (", ..." if len(results) > 3 else "")
-    inside = f" of its own, but holds results: {shown}" if results else ""
+    inside, remedy = results_inside(folder)
     return FileError(
         f"{folder} has no {REPORT_NAME}{inside}",
         expected="a folder that 'rayrelief integrate' has written for one map",
-        remedy=f"Give these: {folder}/*/" if results else "Give the folder after its -o",
+        remedy=remedy or "Give the folder after its -o",
     )
 
 
@@ -83,7 +88,7 @@ class Shown:
             )
         return cls(folder, report)
 
-    def entry(self, share: int, beside: Sequence[Finished]) -> dict[str, Any]:
+    def entry(self, name: str, share: int, beside: Sequence[Finished]) -> dict[str, Any]:
         """All that the page shows of it, with one of so many shares, in comparison with others."""
         report = self.report
         method, status = _part(report, "method"), _part(report, "status")
@@ -97,6 +102,7 @@ class Shown:
             "status": "; ".join(map(str, causes)) or None,
             "iterations": len(history),
             "seconds": _rounded(_part(report, "seconds").get("integrate")),
+            "of these for compiling": _rounded(_part(report, "seconds").get("compile") or None),
             "angle to the input, degrees": _rounded(report.get("mean_angle_degrees")),
             "mesh": _mesh_in_words(_part(report, "mesh")),
         }
@@ -113,7 +119,7 @@ class Shown:
         }
         preview = result_in(self.folder, [PREVIEW], self.report)
         return {
-            "title": f"{report.get('scene', self.folder.name)} ({self.folder.name})",
+            "title": f"{report.get('scene', name)} ({name})",
             "summary": _rows(summary | errors),
             "changes": [_number(each.get("change")) for each in history],
             "details": _rows({"rayrelief": report["rayrelief"], **settings}),
@@ -170,7 +176,8 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
     shown = [Shown.read(folder) for folder in folders]
     known = [each.finished for each in shown if each.finished is not None]
     beside = known if len(shown) > 1 else []
-    entries = [each.entry(len(shown), beside) for each in shown]
+    named = zip(told_apart(folders), shown, strict=True)
+    entries = [each.entry(name, len(shown), beside) for name, each in named]
     # Inside a script element nothing but this begins what ends or comments it out.
     data = json.dumps(entries, allow_nan=False).replace("<", "\\u003c")
     template = files("rayrelief.viewer").joinpath("report_page.html").read_text(encoding="utf-8")

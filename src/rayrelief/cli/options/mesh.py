@@ -53,7 +53,9 @@ class MeshOptions(OptionGroup):
     """How a result becomes a mesh."""
 
     cut: Annotated[float, _option("Jumps of more pixels than these are cut.", min=0)] = CUT
-    min_part: Annotated[int, _option("Parts of fewer pixels are left out.", min=1)] = MIN_PART
+    min_part: Annotated[
+        int, _option("Parts of fewer pixels are left out, but for the largest.", min=1)
+    ] = MIN_PART
     faces: Annotated[
         FaceKind, _option("Triangles, quads (obj), or none: points with normals (ply, obj).")
     ] = FaceKind.TRIANGLES

@@ -90,6 +90,12 @@ class SurfaceOptions(OptionGroup):
         self.known_distance()
         self.known_points()
 
+    @property
+    def tells_scale(self) -> bool:
+        """Whether a depth or a length is given."""
+        given = self.depth_prior, self.point, self.distance, self.scale_to
+        return any(each is not None and each != [] for each in given)
+
     def known_distance(self) -> tuple[float, ...] | None:
         """Two pixels and the length between their points, or BadParameter."""
         if self.distance is None:

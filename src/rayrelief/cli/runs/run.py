@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import typer
 
+from rayrelief.backends.compilation import on_compilation
 from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.places import check_folder, result_files
@@ -27,6 +28,7 @@ from rayrelief.scene import Scene
 
 # Bytes per pixel inside that it takes to write some formats, beside the mesh itself.
 MESH_BYTES = {"obj": 25, "glb": 290, "stl": 690}
+WORTH_TELLING = 1.0  # seconds
 
 
 def run_and_write(scene: Scene, method: Method, out: Path, *, as_json: bool, **how: Any) -> None:
@@ -66,6 +68,12 @@ def integrate_into(
     surface, mesh_options = surface or SurfaceOptions(), mesh_options or MeshOptions()
     mesh_options.check(scene)
     surface.check()
+    if mesh_options.depth_unit and scene.camera.central and not surface.tells_scale:
+        say(
+            f"warning: nothing tells how large this surface is: its median depth becomes 1 "
+            f"{mesh_options.depth_unit}. Say how wide it is (--width), or give a known depth or "
+            "length (--depth-prior, --point, --distance, --scale-to)"
+        )
     if memory_check:
         pixels, inside = scene.mask.size, int(np.count_nonzero(scene.mask))
         afterwards = files_memory(pixels, inside, method, mesh_formats, mesh_options.solid)
@@ -73,13 +81,17 @@ def integrate_into(
         check_memory(pixels, inside, method, backend, afterwards=afterwards, limit=memory_limit)
     began = time.perf_counter()
     known = surface.arguments(scene)
-    with reported(out / REPORT_NAME, scene=scene.name, method=plain(method)):
+    with (
+        reported(out / REPORT_NAME, scene=scene.name, method=plain(method)),
+        on_compilation(lambda: None) as compiled,
+    ):
         result = surface.scaled(run(scene, method, threads, memory_check, device, **known))
     return write_result(
         scene,
         result,
         written,
         seconds=time.perf_counter() - began,
+        compiling=compiled.seconds,
         mesh_options=mesh_options,
         surface=surface,
         fingerprint=fingerprint,
@@ -101,6 +113,9 @@ def files_memory(
 
 def _tell_summary(finished: Finished) -> None:
     tell(str(finished.result))
+    compiling = finished.report["seconds"]["compile"]
+    if compiling > WORTH_TELLING:
+        tell(f"  kernels: compiled for {compiling:.1f} s of this time, once on this machine")
     angle = finished.report["mean_angle_degrees"]
     if math.isfinite(angle):  # a surface without a face has none
         tell(f"  angle to the input: {angle:.2f} degrees (mean)")

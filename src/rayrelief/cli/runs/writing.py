@@ -55,9 +55,12 @@ def write_result(
     seconds: float,
     mesh_options: MeshOptions,
     surface: SurfaceOptions,
+    compiling: float = 0.0,
     fingerprint: str | None = None,
 ) -> Finished:
-    """Write the files of a result that took so many seconds; they lie in one folder.
+    """Write the files of a result that took so many seconds, some of them for compiling kernels.
+
+    They lie in one folder.
 
     A file that cannot be written is left out, and raises once the others and the report are there.
     """
@@ -74,7 +77,8 @@ def write_result(
         written, mesh = _write_files(result, truth, files, mesh_options, failures)
         with _left_out(surface.height_file, failures):
             written += surface.write(result)
-        took = {"integrate": seconds, "write": time.perf_counter() - began}
+        writing = time.perf_counter() - began
+        took = {"integrate": seconds, "compile": compiling, "write": writing}
         _say_what_is_left(out, written)
         report = build_report(scene, result, took, errors, [path.name for path in written])
         if mesh is None:
