@@ -96,6 +96,16 @@ def test_what_floats_is_what_the_status_counts_specks_apart():
     np.testing.assert_array_equal(floating, np.isin(result.segments, counted))
 
 
+def test_parts_and_specks_are_counted_apart(still_life):
+    _, shown = still_life
+    labels = np.repeat(np.repeat([[0, 1], [1, 1]], 4, axis=0), 4, axis=1)
+    for specks, words in ((0, "2 parts"), (1, "2 parts and 1 speck"), (2, "2 parts and 2 specks")):
+        marked = labels.copy()
+        marked.flat[:specks] = 2 + np.arange(specks)
+        layers = Layers(segments=marked)
+        assert colourings(replace(shown, layers=layers))["segments"]().label == words
+
+
 def test_errors_beside_each_other_have_the_same_colours(still_life):
     _, shown = still_life
     twice = replace(shown, layers=Layers(error=2 * shown.layers.error))

@@ -11,6 +11,7 @@ from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.mesh import Mesh
 from rayrelief.meshing import CUT, LONGEST, MIN_PART, Cuts, TornEdges, clean_mesh
+from rayrelief.methods.base import SMALLEST
 from rayrelief.shading import CLAY, Image, paint_normals
 from rayrelief.viewer.colours import (
     depth_scale,
@@ -162,7 +163,10 @@ def _segments(labels: FloatArray, floating: BoolArray | None) -> Colouring:
     hsv = np.stack((hues, np.full(count, 90), np.full(count, 235)), axis=1).astype(np.uint8)
     colours = cv2.cvtColor(hsv[None], cv2.COLOR_HSV2RGB)[0]
     picture = np.vstack((colours, np.array([CLAY], np.uint8)))[labels]
-    words = f"{count} part{'s' * (count != 1)}"
+    large = int(np.count_nonzero(np.bincount(labels[labels >= 0]) >= SMALLEST))
+    words = f"{large} part{'s' * (large != 1)}"
+    if specks := count - large:
+        words += f" and {specks} speck{'s' * (specks != 1)}"
     if floating is not None and floating.any():
         afloat = len(np.unique(labels[floating]))
         pixels = int(np.count_nonzero(floating))
