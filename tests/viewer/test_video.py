@@ -94,8 +94,9 @@ def test_the_end_joins_the_beginning(turn):
 def test_other_files_colours_and_sizes_are_refused(dome, tmp_path, monkeypatch):
     with pytest.raises(FileError, match=r"\.avi.*expected one of \.mp4, \.gif"):
         write_video(tmp_path / "turn.avi", dome)
-    with pytest.raises(InputError, match="16 to 4096"):
-        Film(size=5)
+    for size in (5, 4098, 301):
+        with pytest.raises(InputError, match="an even number of pixels from 16 to 4096"):
+            Film(size=size)
     monkeypatch.setitem(sys.modules, "pyvista", None)
     with pytest.raises(InputError, match=r"pyvista.*extra video.*pip install"):
         write_video(tmp_path / "turn.mp4", dome)

@@ -24,7 +24,9 @@ def video(
     ] = None,
     size: Annotated[
         int | None,
-        typer.Option(help="Pixels of either side.", show_default="720, 480 in a .gif"),
+        typer.Option(
+            help="Pixels of either side, an even number.", show_default="720, 480 in a .gif"
+        ),
     ] = None,
     turn: Annotated[
         float, typer.Option(help="Degrees to either side; 180: all around.", min=0, max=180)

@@ -32,8 +32,9 @@ PITCH = 10.0  # degrees from above
 LIGHT = 35.0  # degrees to the left and up from the eye
 
 _SIZE = Rule(
-    lambda size: is_count(size) and 16 <= size <= 4096,
-    "a number of pixels from 16 to 4096",
+    # Of an odd one an .mp4 would lose the last row and column.
+    lambda size: is_count(size) and 16 <= size <= 4096 and size % 2 == 0,
+    "an even number of pixels from 16 to 4096",
     "Use 720",
 )
 _NUMBERS = Rule(is_not_negative, "a finite number >= 0", "Leave it out")
