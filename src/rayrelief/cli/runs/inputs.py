@@ -36,7 +36,7 @@ def check_not_replaced(inputs: Iterable[Path], results: Iterable[Path]) -> None:
             raise FileError(
                 f"{read} is read by this run, whose results would replace it{through}",
                 expected="a place for the results that holds none of the input under their names",
-                remedy="Choose another place for the results",
+                remedy="Choose another place with -o, --height, --write or --picture",
             )
 
 
