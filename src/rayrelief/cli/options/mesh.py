@@ -173,10 +173,7 @@ class MeshOptions(OptionGroup):
         """Mesh of a result as these options want it."""
         width, base, max_error = self.lengths()
         unit = self.known_unit()
-        rule: dict[str, Any] = {
-            "cut": self.cut,
-            "min_part": self.min_part,
-        }
+        rule: dict[str, Any] = {"cut": self.cut, "min_part": self.min_part}
         mesh = result.mesh(**rule)
         if self.solid and width is not None and unit is not None:
             left_out = mesh.left_out
