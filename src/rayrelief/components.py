@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.graph import PixelGraph, pixel_graph
+from rayrelief.pieces import shares, side_by_side
 
+NODES_AT_A_TIME = 1 << 16
 Labels = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
 
@@ -69,9 +71,9 @@ def fix_constants(
     """
     straight = any(0 in step for step in graph.steps)
     labels, aligned = (graph.component_of_node, x) if straight else _aligned_colours(graph, x)
-    fixed = aligned - label_medians(aligned, labels)[labels]
+    fixed = _shifted(aligned, labels, -label_medians(aligned, labels))
     if start is not None:
-        fixed += label_medians(start, labels)[labels]
+        fixed = _shifted(fixed, labels, label_medians(start, labels))
     sizes = np.bincount(labels)
     held = np.zeros(len(sizes), dtype=np.bool_)
     if anchored is not None and anchored.any():
@@ -83,6 +85,17 @@ def fix_constants(
         fixed = np.where(nodes, x, np.where(held[labels], aligned + first[labels], fixed))
     free = int(np.count_nonzero(~held))
     return fixed, Components(graph.scatter(labels, fill=-1), tuple(sizes.tolist()), free)
+
+
+def _shifted(values: FloatArray, labels: Labels, shifts: FloatArray) -> FloatArray:
+    """Add to values (N,) the shift (labels,) of the label of each."""
+    moved = np.empty_like(values)
+
+    def shift(some: slice) -> None:
+        np.add(values[some], np.take(shifts, labels[some]), out=moved[some])
+
+    side_by_side(shift, shares(len(values), NODES_AT_A_TIME))
+    return moved
 
 
 def label_medians(values: FloatArray, labels: Labels) -> FloatArray:

@@ -20,6 +20,7 @@ from rayrelief.fusion.solving import solve_with_prior, stages_of
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
 from rayrelief.methods.devices import DeviceName, backend_for
+from rayrelief.pieces import threads_for
 from rayrelief.plausibility import doubts, other_axes
 from rayrelief.prior import DepthPrior, PriorFit
 from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
@@ -144,6 +145,7 @@ def integrate(
             runs = stages_of(prior, method, int(np.count_nonzero(prior.known & inside)), count)
         for each in runs:
             check_memory(inside.size, count, each, backend)
+    threads: int | None = getattr(backend, "threads", 1)
     problem = assemble(
         array,
         camera,
@@ -152,7 +154,7 @@ def integrate(
         confidence=confidence,
         periodic=periodic,
         method=method,
-        threads=getattr(backend, "threads", 1),
+        threads=threads,
     )
     del array, inside
     fit = None
@@ -161,9 +163,10 @@ def integrate(
     else:
         solution, fit = solve_with_prior(problem, prior, method, backend, callback)
     _check_solution(solution, problem, method)
-    x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
+    with threads_for(problem.graph.size, threads):
+        x, components = fix_constants(problem.graph, solution.x, problem.start, solution.anchored)
+        depth = problem.depth(x)
     solution = replace(solution, x=x)
-    depth = problem.depth(x)
     values = depth[components.labels >= 0]
     # A depth of 0 along a ray is one that has become too small for a number.
     finite = np.isfinite(values).all() and (values.all() or not camera.central)

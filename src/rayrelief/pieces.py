@@ -22,7 +22,8 @@ from rayrelief.compiled import numba
 
 NODES_PER_THREAD = 65536  # fewer do not pay for waking another thread
 
-ROWS = 1 << 15  # that are copied at a time
+ROWS = 1 << 15  # that are copied at a time, at least
+SHARES = 2  # of each thread, so that none waits long for the last one
 
 Piece = TypeVar("Piece")
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -137,6 +138,27 @@ def slices(size: int, length: int) -> Iterator[slice]:
         yield slice(start, min(start + length, size))
 
 
+def shares(end: int, least: int, start: int = 0) -> Iterator[slice]:
+    """Some pieces for each thread, of so many elements at least, but for the last one.
+
+    For work on elements each by itself: where pieces begin depends on the number of threads.
+    """
+    length = max(least, -(-(end - start) // (SHARES * _COUNT.get())))
+    for first in range(start, end, length):
+        yield slice(first, min(first + length, end))
+
+
+def copied(values: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+    """Copy an array (n, ...), to another type if one is given."""
+    copy = np.empty(values.shape, dtype or values.dtype)
+
+    def copy_some(some: slice) -> None:
+        copy[some] = values[some]
+
+    side_by_side(copy_some, shares(len(values), ROWS))
+    return copy
+
+
 def taken(rows: npt.NDArray[Scalar], indices: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Scalar]:
     """Rows (n, ...) of these indices (n,), a copy."""
     rows = np.ascontiguousarray(rows)  # else NumPy copies all of them for each piece
@@ -145,7 +167,7 @@ def taken(rows: npt.NDArray[Scalar], indices: npt.NDArray[np.integer[Any]]) -> n
     def take(some: slice) -> None:
         found[some] = np.take(rows, indices[some], axis=0)  # several times as fast as rows[indices]
 
-    side_by_side(take, slices(len(indices), ROWS))
+    side_by_side(take, shares(len(indices), ROWS))
     return found
 
 
@@ -155,4 +177,4 @@ def put(rows: npt.NDArray[Scalar], indices: Any, values: npt.NDArray[Scalar]) ->
     def put_some(some: slice) -> None:
         rows[indices[some]] = values[some]
 
-    side_by_side(put_some, slices(len(indices), ROWS))
+    side_by_side(put_some, shares(len(indices), ROWS))

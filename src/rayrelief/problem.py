@@ -20,7 +20,7 @@ from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.formulation.tilt import without_tilt
 from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
-from rayrelief.pieces import threads_for
+from rayrelief.pieces import copied, threads_for
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 
 EquationsFor = Callable[[PixelGraph, FloatArray, View], EdgeEquations]
@@ -168,9 +168,9 @@ def assemble(
         equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
         trusted = None if confidence is None else checked_confidence(confidence, graph.shape)
         equations, notes = _equations(equations_for, graph, unit, view, trusted)
-    kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
-    if array.dtype.itemsize <= 4:
-        unit = unit.astype(np.float32)  # no less precise than what was given
+        kind, view = view.kind, view.unused()  # the iterations need no rays, but the memory
+        if array.dtype.itemsize <= 4:
+            unit = copied(unit, np.float32)  # no less precise than what was given
     problem = Problem(
         view,
         kind,

@@ -18,7 +18,7 @@ from rayrelief import pieces
 from rayrelief.backends import CPU
 from rayrelief.formulation import edge_equations
 from rayrelief.solvers import segments
-from rayrelief.solvers.multigrid import cycle, galerkin, passes
+from rayrelief.solvers.multigrid import cycle, packing, passes
 from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.gallery import GALLERY
 
@@ -27,7 +27,7 @@ small = {
     edge_equations: {"NODES_AT_A_TIME": 500},
     pieces: {"ROWS": 500},
     cycle: {"ROWS_AT_A_TIME": 500},
-    galerkin: {"ENTRIES_AT_A_TIME": 5000, "PACKED_AT_A_TIME": 5000},
+    packing: {"LEAST_ROOM": 5000},
     passes: {"NODES_AT_A_TIME": 500},
     segments: {"SEGMENT": 500, "SEGMENTS_AT_A_TIME": 2},
 }

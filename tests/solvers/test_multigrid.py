@@ -12,7 +12,7 @@ from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.operators import Operator
-from rayrelief.solvers.multigrid import Multigrid, galerkin
+from rayrelief.solvers.multigrid import Multigrid, galerkin, packing
 from rayrelief.solvers.multigrid.aggregation import STRENGTH, aggregate
 from rayrelief.solvers.multigrid.cycle import DAMPING, SERIAL, Restriction, restrict
 from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
@@ -344,8 +344,9 @@ def test_rows_are_the_same_in_small_parts(monkeypatch, more):
         return up, coarse_rows(rows, up, transposed(up, aggregates.count))
 
     whole = made()
-    monkeypatch.setattr(galerkin, "PART", 37)
-    monkeypatch.setattr(galerkin, "MORE", more)
+    for name, value in {"ROOM": 200, "BATCHES": 50, "LEAST_ROOM": 50, "MORE": more}.items():
+        monkeypatch.setattr(packing, name, value)
+    monkeypatch.setattr(galerkin, "CAPACITY", 4)  # rows are longer, and are tried again
     for expected, found in zip(whole, made(), strict=True):
         for left, right in zip(expected.arrays, found.arrays, strict=True):
             np.testing.assert_array_equal(left, right)

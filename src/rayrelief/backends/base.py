@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,12 +15,15 @@ from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.graph import Int32Array
 from rayrelief.laws.base import EdgeTerms, FusedLaw, Law
+from rayrelief.pieces import shares, side_by_side
 from rayrelief.problem import Problem
 from rayrelief.solvers.base import LinearSolution, Solver
 
 Integers = npt.NDArray[np.signedinteger[Any]]
 Vector = Any
 """Values at the nodes (N,) in the memory of a backend: an array of numpy, or of its own kind."""
+
+NODES_AT_A_TIME = 1 << 15  # whose edges are decided on
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +47,12 @@ class Final:
         for d in range(0, shape[0], 2):
             pair = slice(d, d + 2)
             terms = law.terms(equations, x, pair)
-            cuts[pair], weights[pair] = law.cuts(terms), terms.weights
-            if terms.activation is not None:
-                activation = np.empty_like(weights) if activation is None else activation
-                activation[pair] = terms.activation
-            del terms  # before those of the next pair
+            if terms.activation is not None and activation is None:
+                activation = np.empty_like(weights)
+            decided = None if activation is None else activation[pair]
+            keep = partial(_keep, law, terms, cuts[pair], weights[pair], decided)
+            side_by_side(keep, shares(x.size, NODES_AT_A_TIME))
+            del terms, keep  # before those of the next pair
         return cls(x, cuts, weights, activation)
 
     @classmethod
@@ -55,6 +60,22 @@ class Final:
         weights, activation = terms.weights.astype(np.float32), terms.activation
         decided = None if activation is None else activation.astype(np.float32)
         return cls(x, law.cuts(terms), weights, decided)
+
+
+def _keep(
+    law: Law,
+    terms: EdgeTerms,
+    cuts: BoolArray,
+    weights: SingleArray,
+    activation: SingleArray | None,
+    some: slice,
+) -> None:
+    """Keep what a law says of the edges of some nodes."""
+    weights[:, some] = terms.weights[:, some]
+    said = None
+    if terms.activation is not None and activation is not None:
+        said = activation[:, some] = terms.activation[:, some]
+    cuts[:, some] = law.cuts(EdgeTerms(terms.weights[:, some], terms.target[:, some], said))
 
 
 class Computation(Protocol):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.graph import PixelGraph
-from rayrelief.pieces import side_by_side, slices
+from rayrelief.pieces import shares, side_by_side
 from rayrelief.solvers.segments import (
     SEGMENTS_AT_A_TIME,
     Segments,
@@ -72,7 +72,7 @@ def remembered(graph: PixelGraph, anchored: BoolArray, x: FloatArray) -> SingleA
     segments, centred = segments_of(graph.starts), np.empty(len(x), dtype=np.float32)
     means = _means(segments, x, x)[1]
     means[anchored] = 0.0
-    some = slices(len(segments[1]), SEGMENTS_AT_A_TIME)
+    some = shares(len(segments[1]), SEGMENTS_AT_A_TIME)
     side_by_side(partial(_centre, segments, x, means, centred), some)
     return centred
 

@@ -82,13 +82,12 @@ class CPUComputation:
         fused: FusedLaw | StoredTerms
         fused = law if isinstance(law, FusedLaw) else StoredTerms(law.terms(equations, x))
         self._is_new = True
-        rhs[:] = 0.0
         flux = np.empty((2, x.size))
         energies: FloatArray = np.zeros(1)
         for d in range(0, len(conductance), 2):
             pair = slice(d, d + 2)  # opposite directions: what one weight depends on
             energies = energies + fused.weigh(equations, pair, x, (conductance[pair], flux))
-            _join_opposite(equations.graph.neighbours[pair], conductance[pair], flux, rhs)
+            _join_opposite(equations.graph.neighbours[pair], conductance[pair], flux, rhs, d > 0)
         energy = float(np.cumsum(energies)[-1]) if x.size else 0.0  # in order: cumsum has no choice
         if self._problem.anchors is None:
             return energy
@@ -124,8 +123,8 @@ class CPUComputation:
 
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
-def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> None:
-    """Add up the two directions of every edge in place; their flux is added to every node.
+def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any, add: bool) -> None:
+    """Add up the two directions of every edge in place; nodes get their flux, or it is added.
 
     The flux follows the rounded conductance: rounding changes the weight of an equation, and not
     what it says.
@@ -151,4 +150,4 @@ def _join_opposite(neighbours: Any, conductance: Any, flux: Any, rhs: Any) -> No
         first, end = block * NODES_PER_BLOCK, min((block + 1) * NODES_PER_BLOCK, nodes)
         total, there, back = rhs[first:end], f_there[first:end], f_back[first:end]
         for i in range(end - first):
-            total[i] += there[i] + back[i]
+            total[i] = (total[i] if add else 0.0) + (there[i] + back[i])

@@ -80,9 +80,10 @@ class EdgeEquations:
 
     def without_impossible(self) -> EdgeEquations:
         """Leave out, and count, edges whose offset is NaN; splits components if needed."""
-        impossible = np.isnan(self.offset)
-        if not impossible.any():
+        pieces = node_pieces(self.graph)
+        if not any(side_by_side(lambda some: np.isnan(self.offset[:, some]).any(), pieces)):
             return self
+        impossible = np.isnan(self.offset)
         graph, order = self.graph.without(impossible)
         keep = graph.exists
         count = int(self.graph.exists.sum()) - int(keep.sum())

@@ -7,13 +7,16 @@ others beside them that are turned as well.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.formulation.edge_equations import node_pieces
 from rayrelief.graph import PixelGraph
+from rayrelief.pieces import side_by_side
 
 APART = math.cos(math.radians(25.0))  # a lone normal differs by more from each one around it,
 TOGETHER = math.cos(math.radians(20.0))  # and from one of these so many, of eight, by less:
@@ -31,7 +34,7 @@ def without_lone(graph: PixelGraph, normals: FloatArray) -> tuple[FloatArray, in
     if len(graph.steps) < AGREEING:
         return normals, 0
     is_lone: BoolArray = np.zeros(graph.size, dtype=np.bool_)
-    _find_lone(graph.neighbours, normals, is_lone)
+    side_by_side(partial(_find_lone, graph.neighbours, normals, is_lone), node_pieces(graph))
     lone = np.flatnonzero(is_lone)
     if lone.size <= FEWEST * graph.size:
         return normals, 0
@@ -42,10 +45,10 @@ def without_lone(graph: PixelGraph, normals: FloatArray) -> tuple[FloatArray, in
     return normals, lone.size
 
 
-@njit(cache=True)
-def _find_lone(neighbours: Any, normals: Any, is_lone: Any) -> None:
+@njit(cache=True, nogil=True)
+def _find_lone(neighbours: Any, normals: Any, is_lone: Any, some: Any) -> None:
     mean = np.empty(3)
-    for a in range(len(normals)):
+    for a in range(some.start, some.stop):
         alone = True
         for d in range(len(neighbours)):
             b = neighbours[d, a]

@@ -20,7 +20,7 @@ from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import node_pieces
 from rayrelief.graph import PixelGraph
-from rayrelief.pieces import side_by_side
+from rayrelief.pieces import side_by_side, taken
 
 GAUSSIAN_MEDIAN = 0.6745  # median of |x| of a Gaussian, in standard deviations
 # Loops of so many pixels fail to close by at most UNRELATED times as much, over what noise of each
@@ -127,8 +127,8 @@ class Loops:
         for towards in (self.graph.neighbours[0], self.graph.neighbours[2]):
             further, reach = towards, 1
             while reach < SPAN:
-                values = values + values[further]
-                further, reach = further[further], 2 * reach
+                values = values + taken(values, further)
+                further, reach = taken(further, further), 2 * reach
         return values
 
 

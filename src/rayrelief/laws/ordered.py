@@ -62,8 +62,7 @@ class _IntervalLaw:
             known.lead[d // 2],
             x,
         )
-        _weighted_edges(edges, self._settings(known.noise), conductance[0], flux[0], energies)
-        conductance[1], flux[1] = 0.0, 0.0
+        _weighted_edges(edges, self._settings(known.noise), conductance, flux, energies)
         return energies
 
     def _settings(self, noise: float) -> tuple[bool, float, float, float, float, float]:
@@ -169,7 +168,7 @@ def _slope(z: float, half_width: float, lead: float, settings: Any) -> Any:
 
 @njit(cache=True, parallel=True, error_model="numpy", fastmath=FUSED)
 def _weighted_edges(edges: Any, settings: Any, conductance: Any, flux: Any, energies: Any) -> None:
-    """Conductance and flux of the edges of one direction; the cost of each block of nodes."""
+    """Conductance and flux of edges, all in one direction; the cost of each block of nodes."""
     neighbours, offset, gamma, half_width, sigma, lead, x = edges
     redescending, corner = settings[0], settings[1]
     nodes = len(x)
@@ -191,7 +190,8 @@ def _weighted_edges(edges: Any, settings: Any, conductance: Any, flux: Any, ener
                 cost = slope * (0.5 * z * z if far < corner else corner * (far - 0.5 * corner))
             costs[i] = cost
             c = np.float32(max(weight, LEAST) * per_sigma * per_sigma)
-            conductance[a], flux[a] = c, c * offset[a]
+            conductance[0, a], flux[0, a] = c, c * offset[a]
+            conductance[1, a], flux[1, a] = 0.0, 0.0
         energy = 0.0
         for i in range(hi - lo):
             energy += costs[i]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray
-from rayrelief.pieces import side_by_side, slices
+from rayrelief.pieces import shares, side_by_side
 
 SEGMENT = 2048  # nodes: the working set of a segment stays in the first-level cache
 SEGMENTS_AT_A_TIME = 64  # of components in pieces of their own: enough to pay for a call
@@ -39,7 +39,7 @@ def of_each(
     slice of the segments.
     """
     numbers = np.empty((len(segments[1]), count))
-    some = slices(len(numbers), SEGMENTS_AT_A_TIME)
+    some = shares(len(numbers), SEGMENTS_AT_A_TIME)
     side_by_side(partial(fill, numbers, segments, *arguments), some)
     return numbers
 

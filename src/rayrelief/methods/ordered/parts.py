@@ -11,12 +11,14 @@ from rayrelief.backends.base import Borders, Integers
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.formulation.intervals import IntervalEquations
-from rayrelief.graph import Int32Array, PixelGraph
+from rayrelief.graph import IndexArray, Int32Array, PixelGraph
+from rayrelief.pieces import shares, side_by_side
 
 # Of more parts than these, or than one for so many pixels on average, the smallest stay.
 MOST, PIXELS_PER_PART = 65536, 4
 SURE = 8.0  # what a move must save, or a contact have
 BENT = 0.1  # pixels by which a part may be bent at its border
+NODES_AT_A_TIME = 1 << 16  # whose neighbours are looked at
 
 _Borders = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -69,7 +71,7 @@ def borders_between(
     """Edges of those of the parts (N,) of a surface (N,) that do not stay (C,)."""
     of_direction = []
     for d, towards in enumerate(equations.graph.neighbours[::2]):
-        a = np.flatnonzero(parts != parts[towards])
+        a = _leaving(parts, towards)
         a = a[~(stays[parts[a]] & stays[parts[towards[a]]])]
         b, focal = towards[a], equations.gamma[d, a]
         residual = (x[a] - x[b] - equations.offset[d, a]) * focal
@@ -89,6 +91,17 @@ def borders_between(
         np.arange(len(stays), dtype=np.int32),
         stays,
     )
+
+
+def _leaving(parts: Int32Array, towards: IndexArray) -> npt.NDArray[np.int64]:
+    """Nodes whose neighbour in one direction belongs to another part, in order."""
+
+    def leaving(some: slice) -> npt.NDArray[np.int64]:
+        found: npt.NDArray[np.int64]
+        found = np.flatnonzero(parts[some] != np.take(parts, towards[some])) + some.start
+        return found
+
+    return np.concatenate(side_by_side(leaving, shares(len(parts), NODES_AT_A_TIME)))
 
 
 def borders_of(graph: PixelGraph, parts: Int32Array, count: int) -> _Borders:

@@ -5,9 +5,7 @@ Fixed blocks of nodes are aggregated side by side, so that any number of threads
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ import numpy.typing as npt
 
 from rayrelief.compiled import njit
 from rayrelief.conventions import BoolArray
-from rayrelief.pieces import side_by_side, slices
+from rayrelief.pieces import shares, side_by_side
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.rows import Rows
 
@@ -24,7 +22,7 @@ from rayrelief.solvers.multigrid.rows import Rows
 STRENGTH = 0.1
 NODES_PER_BLOCK = 16384  # a good part of a strip, since aggregates are grown within one block
 MAX_BLOCKS = 64
-BLOCKS_AT_A_TIME = 4  # that a thread takes
+BLOCKS_AT_A_TIME = 2  # that a thread takes, at least
 STALLED = 0.8  # aggregates per node, from which on a level hardly shrinks
 FREE = 0xFFFFFFFF
 
@@ -69,25 +67,35 @@ def _aggregate(rows: Rows, blocks: int) -> Aggregates:
     strong = np.empty(len(rows.column), dtype=np.bool_)
     label = np.full(rows.size, FREE, dtype=np.uint32)
     attached = np.empty_like(label)
-    _on_blocks(_find_strongest, bounds, rows.arrays, strongest)
-    _on_blocks(_find_strong, bounds, rows.arrays, strongest, strong)
-    _on_blocks(_group, bounds, rows.arrays, strong, label, False)
-    _on_blocks(_attach, bounds, rows.arrays, strong, label, attached, False)
-    _on_blocks(_attach, bounds, rows.arrays, strong, attached, label, True)
-    _on_blocks(_group, bounds, rows.arrays, strong, label, True)
     roots = np.zeros(blocks + 1, dtype=np.int64)
-    _on_blocks(_count_roots, bounds, label, roots)
+    _on_blocks(bounds, (_find_strongest, rows.arrays, strongest))
+    _on_blocks(
+        bounds,
+        (_find_strong, rows.arrays, strongest, strong),
+        (_group, rows.arrays, strong, label, False),
+    )
+    _on_blocks(bounds, (_attach, rows.arrays, strong, label, attached, False))
+    _on_blocks(
+        bounds,
+        (_attach, rows.arrays, strong, attached, label, True),
+        (_group, rows.arrays, strong, label, True),
+        (_count_roots, label, roots),
+    )
     np.cumsum(roots, out=roots)
     number, of_node = np.empty_like(label), attached
-    _on_blocks(_number_roots, bounds, label, roots, number)
-    _on_blocks(_name_nodes, bounds, label, number, of_node)
+    _on_blocks(bounds, (_number_roots, label, roots, number))
+    _on_blocks(bounds, (_name_nodes, label, number, of_node))
     return Aggregates(int(roots[-1]), of_node, strong)
 
 
-def _on_blocks(kernel: Callable[..., None], bounds: Any, *arguments: Any) -> None:
-    """Call a kernel for all blocks, on several threads."""
-    some = slices(len(bounds) - 1, BLOCKS_AT_A_TIME)
-    side_by_side(partial(kernel, bounds, *arguments), some)
+def _on_blocks(bounds: Any, *calls: tuple[Any, ...]) -> None:
+    """Call kernels with their arguments for all blocks, one after the other for each."""
+
+    def call(some: slice) -> None:
+        for kernel, *arguments in calls:
+            kernel(bounds, *arguments, some)
+
+    side_by_side(call, shares(len(bounds) - 1, BLOCKS_AT_A_TIME))
 
 
 @njit(cache=True, nogil=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rayrelief.compiled import njit, prange
 from rayrelief.conventions import FloatArray, SingleArray
-from rayrelief.pieces import side_by_side, slices
+from rayrelief.pieces import shares, side_by_side
 from rayrelief.solvers.kernels import FUSED, block_range
 from rayrelief.solvers.multigrid.galerkin import Transfer
 from rayrelief.solvers.multigrid.rows import Rows
@@ -87,7 +87,7 @@ class Restriction:
         """Of an interpolation to the pixels, whose rows are short, and its transpose."""
         place = np.empty(len(down.column), dtype=np.uint8)
         find = partial(_find_places, down.arrays, up.arrays, place)
-        side_by_side(find, slices(len(down.start) - 1, ROWS_AT_A_TIME))
+        side_by_side(find, shares(len(down.start) - 1, ROWS_AT_A_TIME))
         return cls(down.start, down.column, place)
 
     @property
@@ -100,7 +100,7 @@ def damped_inverse(rows: Rows, anchors: SingleArray, mass: SingleArray) -> Float
     """DAMPING over the sum of positive conductances and anchors; 0 where next to nothing holds."""
     inverse = np.empty(rows.size)
     invert = partial(_invert_diagonal, rows.arrays, anchors, mass, inverse)
-    side_by_side(invert, slices(rows.size, ROWS_AT_A_TIME))
+    side_by_side(invert, shares(rows.size, ROWS_AT_A_TIME))
     return inverse
 
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.compiled import njit
-from rayrelief.conventions import SingleArray
-from rayrelief.pieces import side_by_side, slices
+from rayrelief.pieces import shares, side_by_side
 from rayrelief.solvers.kernels import entries
 from rayrelief.solvers.multigrid.aggregation import Aggregates
+from rayrelief.solvers.multigrid.packing import compressed
 from rayrelief.solvers.multigrid.rows import CompressedRows, Rows
 
 SMOOTHING = 2 / 3  # of a Jacobi step, for the interpolation
-ENTRIES_AT_A_TIME, COLUMNS_AT_A_TIME = 1 << 15, 1 << 15  # room for as many, that a thread takes
-PACKED_AT_A_TIME = 4 * ENTRIES_AT_A_TIME  # less to do for each
+COLUMNS_AT_A_TIME = 1 << 15
 ROWS_PER_PIECE, MOST_PIECES = 1 << 16, 16  # of rows that are swapped with columns side by side
 CAPACITY = 48  # entries of a coarse row: enough nearly always, since rows have 9 to 16 on average
 TABLE = 16  # places of a table of nodes for each entry of a row that there is room for
-PART, ROOM = 1 << 15, 1 << 20  # rows, or room for entries, that are filled at a time
-MORE = 1.2  # times the entries that the first rows suggest
+# Scatters nodes over a table: rows of pixels, often a power of two long, would pile up.
+SCATTER = np.uint64(0x9E3779B1)
 
 
 class Transfer(CompressedRows):
@@ -38,7 +35,7 @@ def interpolation(rows: Rows, aggregates: Aggregates) -> Transfer:
     """
     longest = len(rows.column) // rows.size if len(rows.start) == 0 else np.diff(rows.start).max()
     fill = partial(_interpolate, rows.arrays, aggregates.strong, aggregates.of_node)
-    return Transfer(*_compressed(rows.size, 1 + int(longest), fill))
+    return Transfer(*compressed(rows.size, 1 + int(longest), fill))
 
 
 def transposed(transfer: Transfer, columns: int) -> Transfer:
@@ -51,7 +48,7 @@ def transposed(transfer: Transfer, columns: int) -> Transfer:
     column = np.empty_like(transfer.column)
     weight = np.empty_like(transfer.value)
     side_by_side(partial(_count_columns, transfer.arrays, bounds, counts), range(pieces))
-    side_by_side(partial(_add_counts, counts, start[1:]), slices(columns, COLUMNS_AT_A_TIME))
+    side_by_side(partial(_add_counts, counts, start[1:]), shares(columns, COLUMNS_AT_A_TIME))
     np.cumsum(start, dtype=np.int32, out=start)  # with a dtype it is several times as fast
     transpose = partial(_transpose, transfer.arrays, bounds, start, counts, column, weight)
     side_by_side(transpose, range(pieces))
@@ -66,50 +63,7 @@ def coarse_rows(rows: Rows, up: Transfer, down: Transfer) -> Rows:
     """
     size = len(down.start) - 1
     fill = partial(_multiply, rows.arrays, up.arrays, down.arrays)
-    return Rows(*_compressed(size, CAPACITY, fill), size)
-
-
-def _compressed(size: int, capacity: int, fill: Callable[..., None]) -> tuple[Any, Any, Any]:
-    """Compressed rows (start, column, value), filled and packed some at a time.
-
-    ``fill(first, column, value, count, some)`` writes a slice of the rows from the first one on
-    into arrays with room for so many entries each, and how many there are; of a row that is too
-    long, a room to try.
-    """
-    start = np.zeros(size + 1, dtype=np.int32)
-    packed = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32)
-    most = min(max(PART, ROOM // capacity), size)  # short rows: more at a time, for many threads
-    count = np.empty(most, dtype=np.int32)
-    rows = _room((len(count), capacity))
-    for lo in range(0, size, most):
-        length = min(most, size - lo)
-        while True:
-            part, capacity = tuple(array[:length] for array in rows), rows[0].shape[1]
-            filled, moved = (max(1, n // capacity) for n in (ENTRIES_AT_A_TIME, PACKED_AT_A_TIME))
-            side_by_side(partial(fill, lo, *part, count), slices(length, filled))
-            longest = int(count[:length].max())
-            if longest <= capacity:
-                break
-            rows = _room((len(count), longest))
-        hi = lo + length
-        np.cumsum(count[:length], dtype=np.int32, out=start[lo + 1 : hi + 1])
-        start[lo + 1 : hi + 1] += start[lo]
-        if start[hi] > len(packed[0]):
-            # For all rows if they are like these, and some more: what is not used takes no memory.
-            room = start[hi] if hi == size else max(start[hi], int(MORE * start[hi] / hi * size))
-            longer = _room(room)
-            for new, old in zip(longer, packed, strict=True):
-                new[: start[lo]] = old[: start[lo]]
-            packed = longer
-        pack = partial(_pack, *part, start[lo:], *packed)
-        side_by_side(pack, slices(length, moved))
-    column, value = (array[: start[size]] for array in packed)
-    return start, column, value
-
-
-def _room(shape: int | tuple[int, int]) -> tuple[npt.NDArray[np.uint32], SingleArray]:
-    """Arrays for columns and values."""
-    return np.empty(shape, dtype=np.uint32), np.empty(shape, dtype=np.float32)
+    return Rows(*compressed(size, CAPACITY, fill), size)
 
 
 @njit(cache=True, nogil=True)
@@ -117,18 +71,17 @@ def _interpolate(
     rows: Any,
     strong: Any,
     of_node: Any,
-    begin: int,
+    row_end: Any,
     column: Any,
     weight: Any,
-    count: Any,
     some: Any,
-) -> None:
-    """Aggregates and their weights in rows from ``begin`` on, and how many there are."""
+) -> Any:
+    """Aggregates and their weights, some rows; how many there are."""
     _, row_column, conductance = rows
-    for n in range(some.start, some.stop):
-        i = begin + n
+    at = 0
+    for i in range(some.start, some.stop):
         first, end, step = entries(rows, i, len(of_node))
-        found, share = column[n], weight[n]
+        found, share = column[at:], weight[at:]
         found[0], share[0] = of_node[i], 0.0
         length, strength = 1, 0.0
         for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
@@ -142,13 +95,15 @@ def _interpolate(
                 found[k], share[k] = aggregate, 0.0
                 length += 1
             share[k] += conductance[e]
-        count[n] = length
         if strength > 0.0:
             for k in range(length):
                 share[k] *= SMOOTHING / strength
             share[0] += 1.0 - SMOOTHING
         else:
             share[0] = 1.0
+        at += length
+        row_end[i + 1] = at
+    return at
 
 
 @njit(cache=True, nogil=True)
@@ -192,13 +147,12 @@ def _multiply(
     rows: Any,
     up: Any,
     down: Any,
-    begin: int,
+    row_end: Any,
     column: Any,
     conductance: Any,
-    count: Any,
     some: Any,
-) -> None:
-    """Some rows of the product from ``begin`` on; of a row that is too long, that it is longer.
+) -> Any:
+    """Some rows of the product, and how many entries they have; less than none, if a row is longer.
 
     Row J: first (P^T L)_J over the fine nodes near J, then this times P. Where a node stands in
     one of the two lists is looked up in a table that is small: it stays in the cache, and no thread
@@ -207,21 +161,21 @@ def _multiply(
     _, row_column, row_conductance = rows
     up_start, up_column, up_weight = up
     down_start, down_column, down_weight = down
-    capacity = column.shape[1]
+    capacity = len(column) // (some.stop - some.start)
     places = 1
     while places < TABLE * capacity:
         places *= 2
     near, nodes, flow = _table(places), np.empty(places, dtype=np.uint32), np.empty(places)
     found, most = _table(places), places // 2
     before_near = before_found = 0  # numbers of earlier rows are less
-    for n in range(some.start, some.stop):
-        J, nears, length = begin + n, 0, 0
+    begin = 0
+    for J in range(some.start, some.stop):
+        nears, length = 0, 0
         for member in range(np.uint64(down_start[J]), np.uint64(down_start[J + 1])):
             i, share = down_column[member], np.float64(down_weight[member])
             first, end, step = entries(rows, i, len(up_start) - 1)
             if nears + (end - first) // step >= most:
-                length = 2 * capacity  # try again with larger tables
-                break
+                return -2 * capacity
             joined = 0.0
             for e in range(np.uint64(first), np.uint64(end), np.uint64(step)):
                 c = row_conductance[e]
@@ -245,7 +199,7 @@ def _multiply(
                 nears += 1
             else:
                 flow[np.uint64(at)] -= share * joined
-        row, values = column[n], conductance[n]
+        row, values = column[begin : begin + capacity], conductance[begin : begin + capacity]
         for m in range(np.uint64(nears)):
             j, f = np.uint64(nodes[m]), flow[m]
             for u in range(np.uint64(up_start[j]), np.uint64(up_start[j + np.uint64(1)])):
@@ -259,12 +213,14 @@ def _multiply(
                     row[np.uint64(length)], values[np.uint64(length)] = K, f * up_weight[u]
                     length += 1
                 elif at < 0:
-                    length = 2 * capacity
+                    return -2 * capacity
                 else:
                     values[np.uint64(at)] += f * up_weight[u]
-        count[n] = length
+        begin += length
+        row_end[J + 1] = begin
         before_near += nears
-        before_found += min(length, capacity)
+        before_found += length
+    return begin
 
 
 @njit(inline="always")
@@ -277,19 +233,7 @@ def _table(places: int) -> Any:
 def _place(table: Any, before: int, node: Any) -> Any:
     """Where a node stands in a table, or would; numbers of other rows are less than before."""
     last = np.uint64(len(table) - 1)
-    slot = np.uint64(node) & last
+    slot = (np.uint64(node) * SCATTER >> np.uint64(16)) & last
     while table[slot, 1] >= before and table[slot, 0] != node:
         slot = (slot + np.uint64(1)) & last
     return slot
-
-
-@njit(cache=True, nogil=True)
-def _pack(
-    column: Any, value: Any, start: Any, packed_column: Any, packed_value: Any, some: Any
-) -> None:
-    """Leave out the room that rows did not use."""
-    for i in range(some.start, some.stop):
-        # Not by slices, which take longer to make than rows this short to copy.
-        at, row, values = np.uint64(start[i]), column[i], value[i]
-        for k in range(np.uint64(start[i + 1]) - at):
-            packed_column[at + k], packed_value[at + k] = row[k], values[k]

@@ -11,7 +11,7 @@ import numpy as np
 from rayrelief.compiled import njit
 from rayrelief.conventions import FloatArray, SingleArray
 from rayrelief.operators import Operator
-from rayrelief.pieces import side_by_side, slices
+from rayrelief.pieces import shares, side_by_side
 from rayrelief.solvers.multigrid.aggregation import aggregate
 from rayrelief.solvers.multigrid.anchors import coarse_anchors, held_apart
 from rayrelief.solvers.multigrid.cycle import (
@@ -26,7 +26,7 @@ from rayrelief.solvers.multigrid.rows import Rows, stencil
 
 MAX_LEVELS = 50
 NODES_AT_A_TIME = 1 << 16
-ENTRIES = 1 << 20  # that are copied at a time
+ENTRIES = 1 << 18  # that are copied at a time, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Hierarchy:
         """
         mass = np.empty(operator.graph.size, dtype=np.float32)
         add = partial(_add_directions, operator.conductance, mass)
-        side_by_side(add, slices(len(mass), NODES_AT_A_TIME))
+        side_by_side(add, shares(len(mass), NODES_AT_A_TIME))
         wide, up, level = _next_level(Level(stencil(operator), mass, operator.anchors))
         down = Restriction.of(up, wide)
         del wide  # and its weights
@@ -159,7 +159,7 @@ def _joined(parts: list[Any], offsets: Any) -> Any:
     for offset in offsets:
         part = parts.pop(0)
         end, target = end + len(part), whole[end : end + len(part)]
-        side_by_side(partial(_copy, part, target, int(offset)), slices(len(part), ENTRIES))
+        side_by_side(partial(_copy, part, target, int(offset)), shares(len(part), ENTRIES))
     return whole
 
 

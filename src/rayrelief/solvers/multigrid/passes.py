@@ -10,7 +10,7 @@ import numpy as np
 from rayrelief.compiled import njit, prange
 from rayrelief.conventions import SingleArray
 from rayrelief.operators import Operator
-from rayrelief.pieces import side_by_side, slices
+from rayrelief.pieces import shares, side_by_side
 from rayrelief.solvers.kernels import FUSED, dot, flow, residual_square
 from rayrelief.solvers.multigrid.cycle import DAMPING
 from rayrelief.solvers.segments import SEGMENT, ends, for_each, sums
@@ -22,7 +22,7 @@ NODES_AT_A_TIME = 1 << 16
 def invert_diagonal(operator: Operator, inverse: SingleArray) -> None:
     """DAMPING over the diagonal, 0 where nothing is joined, or by less than floats can invert."""
     invert = partial(_invert_diagonal, operator.conductance, operator.anchors, inverse)
-    side_by_side(invert, slices(len(inverse), NODES_AT_A_TIME))
+    side_by_side(invert, shares(len(inverse), NODES_AT_A_TIME))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)

@@ -13,6 +13,7 @@ import numpy as np
 
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.operators import Operator
+from rayrelief.pieces import copied
 from rayrelief.solvers.anchoring import settle
 from rayrelief.solvers.base import Iterative, LinearSolution
 from rayrelief.solvers.kernels import residual_limits
@@ -78,7 +79,7 @@ class PreparedMultigrid:
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
-        x = start.copy()
+        x = copied(start)
         settle(self.operator, rhs, x)
         limits = _Limits(self, rhs, x, self.recipe.rtol * tighten)
         steps = 0
