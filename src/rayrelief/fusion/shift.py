@@ -8,6 +8,10 @@ than a pixel is left to the run that follows, which weighs their noise.
 
 from __future__ import annotations
 
+import math
+from dataclasses import astuple, dataclass
+from typing import Self
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,20 +25,50 @@ from rayrelief.problem import Problem
 from rayrelief.solvers.multigrid import Multigrid
 
 REACH = 8  # pixels around a known depth that share what it asks for: one pixel is torn off easily
-# What misfitting a pixel costs, over tearing an edge inside a part: where few depths are known, and
-# where all are: there a whole region has a say, and a small one only its noise.
-SAY, SAY_OF_ALL = 0.3, 0.03
-# Pixels up to which misfits and tears cost quadratically, likewise: a bend of so much at every edge
-# is cheaper than a tear, and over a hundred pixels it is a hundred times as large; where all are
-# known it follows their noise without tearing.
-ROUNDED, ROUNDED_OF_ALL = 0.01, 0.1
 SOLVES = 12
 WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
-# Trust in any edge, likewise: the noise of many known depths alone does not tear a surface.
-LEAST, LEAST_OF_ALL = 0.01, 0.04
+GAUSSIAN = 1.4826  # standard deviation of a Gaussian over the median of |x|
+BLOCK = 8  # pixels, over which known depths are averaged to see how noisy they are
+NOISE = 1.0  # pixels by which the means of blocks are off where many known depths count as noisy
 FAR = 6.0  # median deviations: what is asked for beyond these, and beyond the relief, is an error
 TOGETHER = 0.1  # pixels: an edge that is torn by less is inside a part of the shift
 STRAIGHT = 1.0  # pixels: a part that is bent by less is not bent, where most depths are known
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """What a shift costs.
+
+    Attributes
+    ----------
+    say
+        What misfitting a pixel costs, over tearing an edge inside a part.
+    rounded
+        Pixels up to which misfits and tears cost quadratically: a bend of so much at every edge is
+        cheaper than a tear, and over a hundred pixels it is a hundred times as large.
+    least
+        Trust in any edge, over the median one.
+    power
+        With which power of how exact an edge is it is trusted.
+    """
+
+    say: float
+    rounded: float
+    least: float
+    power: float
+
+    def towards(self, other: Self, share: float) -> _Costs:
+        """Between these and others."""
+        both = zip(astuple(self), astuple(other), strict=True)
+        return _Costs(*(own + (its - own) * share for own, its in both))
+
+
+# Where few depths are known, each speaks for many pixels.
+FEW = _Costs(say=0.3, rounded=0.01, least=0.01, power=1.0)
+# Where most are, a whole region has a say. It is to follow noise without tearing, and most of all
+# not where edges are wide; depths without noise may tear those, but hardly any exact one.
+NOISY = _Costs(say=0.03, rounded=0.1, least=0.04, power=0.0)
+QUIET = _Costs(say=0.1, rounded=0.01, least=0.001, power=2.0)
 
 
 def fitted_shift(
@@ -49,14 +83,15 @@ def fitted_shift(
         return np.zeros(graph.size)
     median = float(np.nanmedian(asked))
     exact = _exactness(problem)
+    per_pixel = pixels_per_unit(problem)
+    quiet = 1.0 / (1.0 + (_noise_of_means(graph, asked) * per_pixel / NOISE) ** 4)
     asked = _spread(graph, trust * exact > WHOLE, asked)
-    held, per_pixel = np.isfinite(asked), pixels_per_unit(problem)
+    held = np.isfinite(asked)
     carried = max(1.0 - len(nodes) / np.count_nonzero(held), 0.0)
-    say = SAY_OF_ALL + (SAY - SAY_OF_ALL) * carried
-    rounded = ROUNDED_OF_ALL + (ROUNDED - ROUNDED_OF_ALL) * carried
-    least = LEAST_OF_ALL + (LEAST - LEAST_OF_ALL) * carried
-    trust *= exact**carried  # with many it is their noise that would tear
-    np.maximum(trust, np.float32(least), out=trust, where=graph.exists)
+    costs = NOISY.towards(QUIET, quiet).towards(FEW, carried)
+    say, rounded = costs.say, costs.rounded
+    trust *= exact**costs.power
+    np.maximum(trust, np.float32(costs.least), out=trust, where=graph.exists)
     target = np.where(held, asked, 0.0)
     shift, solver = np.full(graph.size, median), Multigrid()
     conductance = trust.copy()  # least squares to begin with
@@ -136,6 +171,27 @@ def _is_far(
         off = np.abs(asked[own] - np.median(asked[own]))
         far[own] = off > max(relief, FAR * float(np.median(off)))
     return far
+
+
+def _noise_of_means(graph: PixelGraph, asked: FloatArray) -> float:
+    """Deviation of the means that blocks of pixels ask for (N,), from those of blocks beside them.
+
+    Most blocks stand beside others of the same part. What is left is noise that extends, as that of
+    a coarse depth; that of each pixel for itself is averaged out, as it is over parts.
+    """
+    nodes = np.flatnonzero(np.isfinite(asked))
+    rows, columns = np.divmod(graph.pixels[nodes], graph.shape[1])
+    height, width = (-(-side // BLOCK) + 1 for side in graph.shape)  # none beside the last ones
+    component = graph.component_of_node[nodes].astype(np.int64)
+    block = (component * height + rows // BLOCK) * width + columns // BLOCK
+    block, member = np.unique(block, return_inverse=True)
+    mean = np.bincount(member, weights=asked[nodes]) / np.bincount(member)
+    steps = []
+    for beside in (1, width):
+        there = np.minimum(np.searchsorted(block, block + beside), len(block) - 1)
+        steps.append((mean[there] - mean)[block[there] == block + beside])
+    apart = np.abs(np.concatenate(steps))
+    return GAUSSIAN * float(np.median(apart)) / math.sqrt(2.0) if apart.size else 0.0
 
 
 def _spread(graph: PixelGraph, inside: BoolArray, asked: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from rayrelief.backends.threads import kernel_threads
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
-from rayrelief.fusion.shift import fitted_shift, pixels_per_unit
+from rayrelief.fusion.shift import GAUSSIAN, fitted_shift, pixels_per_unit
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Callback, Method, Solution, numbered_through
 from rayrelief.methods.ordered.recipe import Ordered
@@ -26,7 +26,6 @@ DEVIATIONS, PIXELS = 3.0, 2.0  # a known depth that is further off than both of 
 FEW = 0.01  # of the pixels
 STRONGEST, WEAKEST = 1e-3, 1e6  # sigma of an anchor over that of an equation
 WINDOW = 32  # pixels, over which errors are compared with those around them
-GAUSSIAN = 1.4826  # standard deviation of a Gaussian over the median of |x|
 
 
 @dataclass(frozen=True, eq=False)
