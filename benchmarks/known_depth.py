@@ -25,6 +25,10 @@ BLOCK, NOISE = 8, 2.0  # pixels, mm
 # Largest error of the default method over the draws in mm, with true depths and with wrong ones.
 LIMITS = 0.3, 0.5
 SIZE = (96, 128)  # of a texture
+SCENES = ("room", "still_life", "overlapping_spheres", "tori", "crowd")
+SCENE_SIZE = (120, 160)
+WHITE, SHARED = 0.01, 0.003  # noise of each pixel, and of each block, as fractions of the depth
+FOLLOWED = 0.15  # percent by which a surface may miss exact depths on average
 
 
 def errors(scene: rayrelief.Scene, method: Method, known: FloatArray) -> tuple[float, float]:
@@ -119,6 +123,52 @@ def coarse(seeds: range) -> Table:
     )
 
 
+def dense(seeds: range) -> Table:
+    """The depth of every pixel of built-in scenes: exact, and with noise of two kinds."""
+    rows: list[Row] = []
+    checks = []
+    for name in SCENES:
+        scene = rayrelief.synthetic.GALLERY[name](*SCENE_SIZE)
+        depth = truth(scene)
+        for label, method in METHODS.items():
+            progress(f"depth of every pixel: {name}, {label}")
+            alone = surface(scene, method)
+            without = _percent(alone * np.nanmedian(depth / alone), depth)
+            exact = _percent(surface(scene, method, rayrelief.DepthPrior(depth)), depth)
+            noisy: list[float] = []
+            for side, noise in ((1, WHITE), (BLOCK, SHARED)):
+                known = [_wrong(depth, side, noise, seed) for seed in seeds]
+                each = [surface(scene, method, rayrelief.DepthPrior(wrong)) for wrong in known]
+                noisy.append(median(_percent(found, depth) for found in each))
+            rows.append((name, label, without, exact, *noisy))
+            if label == "Ordered":
+                what = f"{name}, {label}, percent with exact depths"
+                checks.append(Check(what, exact, at_most=min(FOLLOWED, without)))
+    return Table(
+        "Mean error of the depth in percent, with a depth of every pixel",
+        columns("scene | method | none:.3f | exact:.3f | each pixel:.3f | blocks:.3f"),
+        tuple(rows),
+        (
+            f"{SCENE_SIZE[0]}x{SCENE_SIZE[1]} pixels. Without known depths after the median scale. "
+            f"Noise of {100 * WHITE:g} % of each pixel for itself, and of {100 * SHARED:g} % of "
+            f"each block of {BLOCK} px: median. {_draws(seeds)}.",
+        ),
+        tuple(checks),
+    )
+
+
+def _wrong(depth: FloatArray, side: int, noise: float, seed: int) -> FloatArray:
+    """A depth with noise that squares of pixels share."""
+    blocks = [-(-length // side) for length in depth.shape]
+    each = 1 + noise * np.random.default_rng(seed).normal(size=blocks)
+    shared = np.kron(each, np.ones((side, side)))[: depth.shape[0], : depth.shape[1]]
+    return depth * shared
+
+
+def _percent(found: FloatArray, depth: FloatArray) -> float:
+    return 100 * float(np.nanmean(np.abs(found - depth) / depth))
+
+
 def tiles() -> Table:
     """Error of a texture that repeats, across its seam and elsewhere, in pixels."""
     rows: list[Row] = []
@@ -160,6 +210,7 @@ def waves(height: int, width: int) -> tuple[FloatArray, FloatArray]:
 PARTS: command.Parts = {
     "points": lambda chosen: [points(_seeds(chosen, 16))],
     "coarse": lambda chosen: [coarse(_seeds(chosen, 10))],
+    "dense": lambda chosen: [dense(_seeds(chosen, 5))],
     "tiles": lambda _: [tiles()],
 }
 
