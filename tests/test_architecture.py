@@ -33,6 +33,7 @@ ORDER = [
     "preprocess",
     "formulation",
     "prior",
+    "inputs",
     "problem",
     "operators",
     "solvers",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rayrelief
-from rayrelief.errors import Outcome
+from rayrelief.errors import InputError, Outcome
 from rayrelief.synthetic.gallery import GALLERY, plane
 
 METHODS = [rayrelief.RayPlane(), rayrelief.Smooth(), rayrelief.BiNI()]
@@ -97,3 +97,29 @@ def test_a_flipped_axis_of_an_array_is_named(flip, axes):
         rayrelief.integrate(scene.normals * flip, scene.camera, mask=scene.mask, method=method)
     told = status(scene.normals * flip, scene.camera, scene.mask, method)
     assert any(axes in note for note in told.notes)
+
+
+def test_a_body_turned_inside_out_is_named_though_it_has_a_surface():
+    scene, method = GALLERY["vase"](60, 80), rayrelief.Smooth()
+    with pytest.warns(rayrelief.IntegrationWarning, match="to_opencv.normals, 'LUF'"):
+        rayrelief.integrate(scene.normals * (-1, -1, 1), scene.camera, mask=scene.mask)
+    hollow = GALLERY["ellipsoid_inside"](60, 80)
+    told = status(hollow.normals, hollow.camera, hollow.mask, method)
+    assert not any("camera frame" in note for note in told.notes)
+
+
+@pytest.mark.parametrize("steps", [255, 65535, None])
+@pytest.mark.parametrize("convention", ["opencv", "opengl"])
+def test_colours_that_nobody_decoded_are_refused(convention, steps):
+    scene = GALLERY["still_life"](45, 60)
+    colours = (rayrelief.from_opencv(scene.normals, convention) + 1) / 2
+    colours = colours if steps is None else np.rint(colours * steps) / steps
+    taken = rayrelief.to_opencv(colours, convention)
+    with pytest.raises(InputError, match=r"from 0 to 1.*Decode them"):
+        rayrelief.integrate(taken, scene.camera, mask=scene.mask, method=rayrelief.Smooth())
+
+
+def test_long_normals_of_one_slope_are_no_colours():
+    gentle = np.random.default_rng(0).uniform(0.3, 0.7, size=(20, 24, 2))
+    normals = np.concatenate((gentle, np.full((20, 24, 1), -1.0)), axis=-1)
+    assert status(normals, rayrelief.cameras.Orthographic(), method=rayrelief.Smooth()).ok

@@ -17,13 +17,14 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
 from rayrelief.estimate import check_memory
 from rayrelief.fusion.solving import solve_with_prior, stages_of
+from rayrelief.inputs import checked_mask, checked_normals
 from rayrelief.methods.base import Callback, Method, Solution
 from rayrelief.methods.catalogue import default_method
 from rayrelief.methods.devices import DeviceName, backend_for
 from rayrelief.pieces import threads_for
 from rayrelief.plausibility import doubts, other_axes
 from rayrelief.prior import DepthPrior, PriorFit
-from rayrelief.problem import Problem, assemble, checked_mask, checked_normals
+from rayrelief.problem import Problem, assemble
 from rayrelief.result import Integration
 
 OnFailure = Literal["raise", "warn", "return"]

@@ -7,7 +7,7 @@ import numpy as np
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.view import points_at
 from rayrelief.conventions import FloatArray
-from rayrelief.doctor.advice import misread
+from rayrelief.doctor.advice import inside_out, misread
 from rayrelief.problem import Problem
 
 # Scenes of the gallery span at most a factor of 8 within a component, with a median angle of at
@@ -77,10 +77,11 @@ def _median_angle(problem: Problem, x: FloatArray) -> float:
 
 def other_axes(problem: Problem, x: FloatArray) -> tuple[str, ...]:
     """Say that the normals fit other axes, where they are not those of the surface."""
-    if _median_angle(problem, x) < SUSPICIOUS_ANGLE:
-        return ()
     graph = problem.graph
     inside = graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False)
+    fits = _median_angle(problem, x) < SUSPICIOUS_ANGLE
+    if fits and not inside_out(problem.normals, inside):
+        return ()
     return misread(problem.normals, inside, problem.view.camera)
 
 

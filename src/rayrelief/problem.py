@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +11,24 @@ import numpy.typing as npt
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.intrinsics import check_against_image
 from rayrelief.cameras.view import View
-from rayrelief.checks import as_array, as_mask
-from rayrelief.conventions import BoolArray, DepthKind, FloatArray, SingleArray
+from rayrelief.checks import as_array
+from rayrelief.conventions import DepthKind, FloatArray, SingleArray
 from rayrelief.errors import InputError
-from rayrelief.formulation.confidence import check_any, with_confidence
+from rayrelief.formulation.confidence import with_confidence
 from rayrelief.formulation.edge_equations import EdgeEquations
 from rayrelief.formulation.ray_plane import two_plane_equations
 from rayrelief.formulation.tilt import without_tilt
 from rayrelief.graph import Connectivity, PixelGraph, pixel_graph
+from rayrelief.inputs import check_decoded, checked_confidence, checked_mask, checked_normals
 from rayrelief.pieces import copied, threads_for
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 
+SAMPLED = 256  # rows and columns that are looked at for colours
+VARIED, UNIT, MOST = (
+    0.05,
+    0.03,
+    0.9,
+)  # range of each channel; error of a length; share of the pixels
 EquationsFor = Callable[[PixelGraph, FloatArray, View], EdgeEquations]
 
 
@@ -155,6 +161,7 @@ def assemble(
     """
     array = checked_normals(normals)
     inside = checked_mask(mask, array.shape[:2])
+    check_decoded(array, inside)
     if camera.resolution is None:  # a camera that says what it is for has been looked at, or cut
         check_against_image(camera, *inside.shape)
     view = View.of(camera, inside.shape[0], inside.shape[1], periodic)
@@ -193,46 +200,6 @@ def problem_memory(pixels: int, inside: int) -> tuple[int, int]:
     return 10 * pixels, rays_normals_and_masks + 40 * inside
 
 
-def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Normals as an array (H, W, 3) of floats, or an InputError."""
-    array = as_array(normals, "normals")
-    if array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
-        hint = "Move the channels to the end: numpy.moveaxis(normals, 0, -1)"
-        chw = array.ndim == 3 and array.shape[0] == 3
-        raise InputError(
-            f"normals have the shape {array.shape}",
-            expected="(height, width, 3)",
-            remedy=hint if chw else "Give one vector x, y, z per pixel",
-        )
-    if not np.issubdtype(array.dtype, np.floating):
-        raise InputError(
-            f"normals have the dtype {array.dtype}",
-            expected="floating-point vectors",
-            remedy="Decode image values first, or use read_scene, which does it",
-        )
-    return array
-
-
-def checked_mask(mask: npt.ArrayLike | None, shape: tuple[int, ...]) -> BoolArray:
-    """Mask (H, W) of the size of the normal map, with pixels inside, or an InputError."""
-    if mask is None:
-        return np.ones((shape[0], shape[1]), dtype=np.bool_)
-    array = as_mask(mask)
-    if array.shape != tuple(shape):
-        raise InputError(
-            f"the mask has the shape {array.shape}",
-            expected=f"{tuple(shape)}, the size of the normal map",
-            remedy="Crop or resize the mask to the normal map",
-        )
-    if not array.any():
-        raise InputError(
-            "the mask is empty",
-            expected="at least one pixel inside (True)",
-            remedy="Check that the mask is not inverted",
-        )
-    return array
-
-
 def _equations(
     equations_for: EquationsFor,
     graph: PixelGraph,
@@ -248,21 +215,6 @@ def _equations(
     if confidence is not None:
         equations = with_confidence(equations, equations.graph.gather(confidence))
     return equations, notes
-
-
-def checked_confidence(confidence: npt.ArrayLike, shape: tuple[int, int]) -> SingleArray:
-    """Confidence (H, W) from 0 to 1, with 0 where it is NaN, or an InputError."""
-    given = as_array(confidence, "the confidence").astype(np.float64, copy=False)
-    array = np.nan_to_num(given, posinf=np.inf, neginf=-np.inf)
-    if array.shape != shape or not np.all((array >= 0) & (array <= 1)):
-        found = f"from {array.min():g} to {array.max():g}" if array.size else "no values"
-        raise InputError(
-            f"the confidence has the shape {array.shape}, and values {found}",
-            expected=f"{shape}, the size of the normal map, from 0 for none to 1 for full",
-            remedy="Divide it by its largest value; of an uncertainty s take min(s) ** 2 / s ** 2",
-        )
-    check_any(float(array.max()))
-    return array.astype(np.float32)
 
 
 def _first_iterate(problem: Problem, start: npt.ArrayLike) -> FloatArray:

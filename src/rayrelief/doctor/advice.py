@@ -16,7 +16,8 @@ from rayrelief.conventions import (
     axes_of,
     convention_name,
 )
-from rayrelief.doctor.axes import Axes, Evidence, find_axes
+from rayrelief.doctor.axes import LEAST_PIXELS, Axes, Evidence, find_axes
+from rayrelief.doctor.cues import Outline
 from rayrelief.doctor.frame import SUSPICIOUS, find_tilt
 from rayrelief.doctor.likeness import unlike_normals
 from rayrelief.doctor.windows import LARGEST, Projection, share_facing_away, windows_of
@@ -26,6 +27,7 @@ DOUBTED = 2.5  # standard deviations against what was told that are worth a warn
 SAID = 0.5  # standard deviations: a cue that says less is not mentioned
 NAMED = 3  # rivals that are named in a message
 MOST_AWAY = 0.25  # of the normals face away, in any axes: more is no noise
+INWARDS = -0.5  # mean cosine with the way out of a mask, by how sure it is the outline of a body
 FEW = 1 << 16  # pixels that are looked at where a run has taken its time and memory already
 WORLD = "blender"
 WORLD_NOTE = (
@@ -129,6 +131,16 @@ def _with_any_camera(
     behind = bool(np.any(camera.unit_rays(*mask.shape)[..., 2] <= 0))
     suits = behind and found.readings[0].curl.mean < SUSPICIOUS
     return found if suits else find_axes(vectors, mask, largest=largest)
+
+
+def inside_out(normals: FloatArray, mask: BoolArray) -> bool:
+    """Whether normals (H, W, 3) in the OpenCV camera frame point inwards where a body ends.
+
+    They still have a surface, a hollow one, which fits them as well.
+    """
+    outline = Outline.of(windows_of(normals, mask, FEW), channel=2)
+    agreement = outline.agreement(CONVENTIONS["opencv"])
+    return len(outline.vectors) >= LEAST_PIXELS and outline.trust * agreement < INWARDS
 
 
 def misread(normals: FloatArray, mask: BoolArray, camera: Camera) -> tuple[str, ...]:
