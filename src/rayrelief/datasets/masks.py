@@ -10,17 +10,19 @@ import numpy as np
 from rayrelief.checks import as_mask
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
+from rayrelief.io.arrays import array_names
 from rayrelief.io.masks import read_mask
 from rayrelief.io.normals import NormalFile
 
 MASK_NAME = "mask.png"
+MASK_ARRAY = "mask"  # in a file that holds several
 AUTO, NONE = "auto", "none"
 
 
 def find_mask(
     place: Path, mask: BoolArray | str | os.PathLike[str] | None, file: NormalFile
 ) -> tuple[BoolArray, tuple[str, ...]]:
-    """Mask from the argument, else mask.png, else alpha, else all pixels that have a normal.
+    """Mask from the argument, else mask.png, else in the map, else all pixels that have a normal.
 
     Parameters
     ----------
@@ -60,6 +62,9 @@ def _mask_of(place: Path, file: NormalFile) -> tuple[BoolArray, str, tuple[str, 
         if found.shape == file.normals.shape[:2]:
             return found, str(beside), (f"mask: {MASK_NAME} beside the map",)
         notes = (f"mask: {MASK_NAME} beside the map has another size and is not used",)
+    if place.is_file() and MASK_ARRAY in array_names(place):
+        array = f"the array {MASK_ARRAY!r} of {place.name}"
+        return read_mask(place), array, (*notes, f"mask: {array}")
     if file.mask is not None:
         return file.mask, "the alpha channel", (*notes, "mask: from the alpha channel")
     said = "no mask given, every pixel that has a normal is inside"
