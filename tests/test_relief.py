@@ -43,6 +43,7 @@ def test_the_seam_of_a_texture_is_as_good_as_the_rest(method, stored):
     assert across < 1.3 * elsewhere
     found = seam(result)
     assert found.across < 1.6 * found.elsewhere  # the normals explain steep places less well
+    assert found.fits
     open_ended = integrate(stored(normals), camera, method=method)
     assert steps_off(open_ended.depth / 0.5, true)[0] > 2 * across
 
@@ -57,6 +58,7 @@ def test_a_tilt_does_not_end_up_in_the_seam(method):
     assert across < 1.3 * elsewhere < 0.03
     (note,) = (note for note in result.status.notes if "tilt" in note)
     assert "6.4 degrees" in note  # atan of the length of (0.1, 0.05)
+    assert "leave out periodic" in note  # that much is no error of rounding
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
@@ -133,6 +135,12 @@ def test_perspective_does_not_repeat():
     scene = sphere(20, 24)
     with pytest.raises(InputError, match="Pinhole"):
         integrate(scene.normals, scene.camera, periodic=BOTH)
+
+
+def test_the_sides_of_a_part_of_a_texture_do_not_fit_each_other():
+    _, normals = texture(48, 64)
+    part = integrate(normals[:40, :50], Orthographic(), periodic=BOTH)
+    assert not seam(part).fits
 
 
 def test_a_map_that_does_not_repeat_has_no_seam():

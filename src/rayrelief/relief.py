@@ -14,6 +14,7 @@ from rayrelief.jumps import jump_sizes
 from rayrelief.result import Integration
 
 Base = Literal["plane", "quadric"]
+APART = 5.0  # times the error elsewhere: more across a seam is no error of the normals
 BASES = one_of((*get_args(Base), None), "Leave it out for the height as it is")
 
 
@@ -72,6 +73,11 @@ class Seam:
 
     across: float
     elsewhere: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the two sides belong together: else the map is a part of something, say."""
+        return not self.across > APART * self.elsewhere
 
     def __str__(self) -> str:
         across = f"{self.across:.3g} across the seam"

@@ -10,7 +10,7 @@ import numpy as np
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import EdgeEquations
 
-WORTH_TELLING = 1e-3  # degrees
+WORTH_TELLING, UNLIKELY = 1e-3, 3.0  # degrees
 
 
 def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ...]]:
@@ -38,5 +38,7 @@ def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ..
     pixel = max(turn / n for turn, n in zip(graph.turn, graph.shape[::-1], strict=True))
     tilt = math.degrees(math.atan(math.hypot(*slope) / pixel))
     note = f"a tilt of {tilt:.2g} degrees was removed, without which the texture would not repeat"
+    if tilt > UNLIKELY:
+        note += ": that is much. If it does not repeat, leave out periodic (--tile)"
     level = replace(equations, offset=offset.astype(equations.offset.dtype, copy=False))
     return level, (note,) if tilt > WORTH_TELLING else ()

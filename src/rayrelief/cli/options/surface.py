@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayrelief.cli.options.groups import OptionGroup, section
+from rayrelief.errors import IntegrationWarning
 
 if TYPE_CHECKING:
     from rayrelief.prior import DepthPrior
@@ -149,10 +151,16 @@ class SurfaceOptions(OptionGroup):
         """What there is to say about the surface, one line each."""
         from rayrelief.relief import seam
 
-        lines = []
-        if self.tile:
-            lines.append(f"error of the repeated texture: {seam(result)}")
-        return lines
+        if not self.tile:
+            return []
+        error = seam(result)
+        if not error.fits:
+            warnings.warn(
+                "the map does not repeat: its sides do not fit each other. Leave out --tile",
+                IntegrationWarning,
+                stacklevel=1,
+            )
+        return [f"error of the repeated texture: {error}"]
 
     def write(self, result: Integration) -> list[Path]:
         """Write the height if it is wanted; the files that were written."""
