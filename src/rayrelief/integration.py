@@ -174,6 +174,7 @@ def integrate(
     outcome = solution.outcome if finite else Outcome.NOT_FINITE
     against: tuple[str, ...] = ()
     misread: tuple[str, ...] = ()
+    unusual = () if fit is None else fit.doubts()
     if outcome.ok and outcome is not Outcome.STOPPED:
         against = doubts(problem, x)
         outcome = Outcome.IMPLAUSIBLE if against else outcome
@@ -183,7 +184,9 @@ def integrate(
         depth_kind=problem.depth_kind,
         camera=camera,
         method=method,
-        status=Status(outcome, (*against, *misread, *_notes(problem, components, solution, fit))),
+        status=Status(
+            outcome, (*against, *misread, *unusual, *_notes(problem, components, solution, fit))
+        ),
         history=solution.history,
         components=components,
         preprocessing=problem.preprocessing,
@@ -192,8 +195,9 @@ def integrate(
         _solution=solution,
     )
     _report_failure(result.status, on_failure)
-    if misread and result.status.ok and on_failure != "return":
-        warnings.warn(misread[0], IntegrationWarning, stacklevel=2)
+    if result.status.ok and on_failure != "return":
+        for doubt in (*misread[:1], *unusual):
+            warnings.warn(doubt, IntegrationWarning, stacklevel=2)
     return result
 
 

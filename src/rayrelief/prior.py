@@ -25,6 +25,7 @@ from rayrelief.checks import (
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.errors import InputError
 
+UNRELATED = 0.2  # rank correlation; those of built-in scenes, noisy and of few pixels, are higher
 Residual = Literal["log", "linear"]
 
 
@@ -146,11 +147,15 @@ class PriorFit:
     sigma
         Standard deviation of the others that was used, the median over the pixels, in the unit of
         the depth.
+    agreement
+        Rank correlation between the known depths and the surface of the normals alone, each
+        component for itself, from -1 to 1; NaN where too few are known.
     """
 
     residual: FloatArray
     outvoted: BoolArray
     sigma: float
+    agreement: float = math.nan
 
     def scaled(self, factor: float) -> PriorFit:
         """Return the same fit in a unit that is so many times smaller."""
@@ -161,6 +166,21 @@ class PriorFit:
         """Median of the absolute residuals that were not outvoted, in the unit of the depth."""
         heeded = np.isfinite(self.residual) & ~self.outvoted
         return float(np.median(np.abs(self.residual[heeded]))) if heeded.any() else float("nan")
+
+    def doubts(self) -> tuple[str, ...]:
+        """What speaks against the known depths as a whole, in words; nothing if they are usual."""
+        if not self.agreement < UNRELATED:
+            return ()
+        inverse = self.agreement < -UNRELATED
+        cause = (
+            "they may be disparities, which are large where it is near"
+            if inverse
+            else ("they may be those of another map, or hardly more than noise")
+        )
+        return (
+            "the known depths do not rise and fall with the surface of the normals (rank "
+            f"correlation {self.agreement:.2f}): {cause}",
+        )
 
     def numbers(self) -> dict[str, float]:
         """All of it in a few numbers."""

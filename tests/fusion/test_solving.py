@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import rayrelief
 from rayrelief import BiNI, DepthPrior, Ordered, RayPlane, Smooth, integrate
 from rayrelief.cameras import Equirectangular, Orthographic, Pinhole
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.fusion.solving import _extent, known_values
 from rayrelief.graph import pixel_graph
 from rayrelief.methods import Support
@@ -319,6 +319,19 @@ def test_depths_of_all_pixels_place_all_parts(noise, most):
     prior = DepthPrior(true_depth(scene) * wrong)
     result = integrate(scene.normals, scene.camera, prior=prior)
     assert error(result, scene) < most
+
+
+def test_known_depths_of_something_else_are_told():
+    scene = rayrelief.synthetic.GALLERY["tori"](60, 80)
+    z = true_depth(scene)
+    noise = np.random.default_rng(0).uniform(0.5, 1.5, size=z.shape)
+    for depth, told in ((noise, "another map"), (1 / z, "disparities")):
+        with pytest.warns(IntegrationWarning, match=told):
+            integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(depth))
+    result = integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(z))
+    assert result.prior is not None
+    assert result.prior.agreement > 0.95
+    assert not any("rank" in note for note in result.status.notes)
 
 
 def test_a_scaled_result_has_scaled_residuals():

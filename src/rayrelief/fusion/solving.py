@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
 from rayrelief.backends.threads import kernel_threads
+from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
@@ -24,6 +25,7 @@ from rayrelief.problem import Anchors, Problem
 
 DEVIATIONS, PIXELS = 3.0, 2.0  # a known depth that is further off than both of these is outvoted
 FEW = 0.01  # of the pixels
+FEWEST, COMPARED = 50, 20000  # known depths that tell whether they agree with a surface, and enough
 STRONGEST, WEAKEST = 1e-3, 1e6  # sigma of an anchor over that of an equation
 WINDOW = 32  # pixels, over which errors are compared with those around them
 
@@ -55,13 +57,15 @@ def solve_with_prior(
     callback: Callback | None = None,
 ) -> tuple[Solution, PriorFit]:
     """Solve a problem whose depth is known at some pixels, and say how these agree with it."""
-    counted, history = numbered_through(callback)
+    (counted, history), agreement = numbered_through(callback), math.nan
     known = known_values(problem, prior).nodes.size
     stages, depth = stages_of(prior, method, known, problem.graph.size), None
     for number, stage in enumerate(stages, start=1):
         own = problem if stage is method else _problem_for(problem, stage)
         run = _Run(own, prior, depth, backend)
         solution = stage.solve(run.problem, backend, counted)
+        if number == 1:
+            agreement = _agreement(own.graph, run.known, solution.x)
         if solution.outcome is Outcome.STOPPED or number == len(stages):
             break
         if np.isfinite(solution.x).all():
@@ -73,7 +77,8 @@ def solve_with_prior(
         held = np.zeros(problem.graph.component_count, dtype=np.bool_)
         held[problem.graph.component_of_node[run.known.nodes]] = True
         solution = replace(solution, x=solution.x + run.shift(solution), anchored=held)
-    return replace(solution, history=tuple(history)), run.fit(solution.x)
+    fit = replace(run.fit(solution.x), agreement=agreement)
+    return replace(solution, history=tuple(history)), fit
 
 
 def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tuple[Method, ...]:
@@ -228,6 +233,19 @@ def _extent(
     squares = float(np.sum(limited**2))
     together = float(np.sum(np.bincount(window, weights=limited) ** 2))
     return max(together / squares, 1.0) if squares > 0 else 1.0
+
+
+def _agreement(graph: PixelGraph, known: Known, x: FloatArray) -> float:
+    """Rank correlation of known values with a surface x (N,), each component for itself."""
+    some = slice(None, None, -(-len(known.nodes) // COMPARED))
+    nodes, values = known.nodes[some], known.values[some]
+    own = graph.component_of_node[nodes]
+    if len(nodes) < FEWEST or not np.isfinite(x[nodes]).all():
+        return math.nan
+    one, other = (
+        np.argsort(np.argsort(each - label_medians(each, own)[own])) for each in (values, x[nodes])
+    )
+    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _fit(
