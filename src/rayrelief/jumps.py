@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rayrelief.conventions import FloatArray
 from rayrelief.formulation.edge_equations import dot, empty_terms, node_blocks
 from rayrelief.formulation.ray_plane import omega_eps
-from rayrelief.graph import PixelGraph, Scalar
 from rayrelief.problem import Problem
 
 
@@ -55,10 +53,3 @@ def jump_sizes(problem: Problem, x: FloatArray) -> FloatArray:
             along_m = np.divide(at_a, at_m, out=np.zeros_like(at_a), where=at_m != 0)
             sizes[d, nodes] = np.exp(x_b) * (np.exp(difference) - np.exp(smooth)) * along_m
     return sizes
-
-
-def both_ways(
-    graph: PixelGraph, values: npt.NDArray[Scalar], d: int
-) -> tuple[npt.NDArray[Scalar], npt.NDArray[Scalar]]:
-    """Of values (D, N) on directed edges: those into each node from direction d, and back."""
-    return values[d], np.take(values[d ^ 1], graph.neighbours[d])

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from rayrelief.checks import Rule, is_count, is_not_negative
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.formulation.edge_equations import both_ways
 from rayrelief.graph import PixelGraph
-from rayrelief.jumps import both_ways, jump_sizes
+from rayrelief.jumps import jump_sizes
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import LeftOut
 from rayrelief.mesh.cleaning import around, rims, shreds, used_vertices
@@ -189,13 +190,14 @@ def torn_edges(
     graph, jumps = problem.graph, absolute_jumps(problem, depth)
     agreed = np.logical_and if both else np.logical_or
     inside = graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False)
+    every = graph.exists
     places, sizes = [], []
     for number, step in enumerate(((1, 0), (0, 1), (1, 1), (-1, 1))):
         diagonal = number > 1
         if step not in graph.steps or (diagonal and decided is None):
             continue
         d = graph.steps.index(step)
-        narrow, exists = narrower(graph, footprint, d), graph.exists[d]
+        narrow, exists = narrower(graph, footprint, d), every[d]
         size = np.maximum(*both_ways(graph, jumps, d))
         size /= narrow
         large = (size > least) & exists
@@ -226,14 +228,14 @@ def active_jumps(problem: Problem, solution: Solution, depth: FloatArray) -> Flo
     graph, cuts = problem.graph, solution.cuts
     footprint = footprints(problem, depth) if cuts is None else np.empty(0)
     sizes = absolute_jumps(problem, depth)
-    largest = np.zeros(graph.size)
+    largest, exists = np.zeros(graph.size), graph.exists
     for d in range(0, len(sizes), 2):
         size = np.maximum(*both_ways(graph, sizes, d))
         if cuts is None:
             marked = size > CUT * narrower(graph, footprint, d)
         else:
             marked = np.logical_or(*both_ways(graph, cuts, d))
-        np.maximum(largest, size, out=largest, where=marked & graph.exists[d])
+        np.maximum(largest, size, out=largest, where=marked & exists[d])
     return graph.scatter(largest)
 
 

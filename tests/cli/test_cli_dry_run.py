@@ -59,7 +59,7 @@ def test_json_has_the_same_numbers(run, sphere, out):
     assert printed["input"] == {"size": [32, 24], "notes": list(scene.notes)}
     assert printed["inside"] == printed["sample"]["pixels"] == inside
     assert printed["components"] == 1
-    assert printed["max_iterations"] == USUAL
+    assert printed["usual_iterations"] == USUAL
     assert 2 <= printed["sample"]["iterations"] <= USUAL
     needed = memory_of_all(768, inside)
     assert printed["memory_bytes"]["needed"] == needed

@@ -43,7 +43,7 @@ def find_tilt(
     found = many.best_from(found, LEAST_TILT, EVALUATIONS // 2)
     turned, straight, tilt = many.curl(found), many.curl(np.zeros(3)), float(np.linalg.norm(found))
     clear = turned.mean < 0.5 * straight.mean and turned.evidence_against(straight) >= DECIDED
-    return min(tilt, 360.0 - tilt) if clear and tilt > LEAST_TILT else 0.0
+    return tilt if clear and tilt > LEAST_TILT else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
-from rayrelief.graph import IndexArray, PixelGraph
+from rayrelief.graph import IndexArray, PixelGraph, Scalar
 from rayrelief.pieces import side_by_side, slices
 
 COINCIDENT = 1e-9  # rays of unit length that differ by less are one ray
@@ -206,3 +207,10 @@ def kept(values: _Terms, order: IndexArray, keep: BoolArray) -> _Terms:
     for d, row in enumerate(values):
         kept[d] = np.where(keep[d], row[order], 0)
     return kept
+
+
+def both_ways(
+    graph: PixelGraph, values: npt.NDArray[Scalar], d: int
+) -> tuple[npt.NDArray[Scalar], npt.NDArray[Scalar]]:
+    """Of values (D, N) on directed edges: those into each node from direction d, and back."""
+    return values[d], np.take(values[d ^ 1], graph.neighbours[d])

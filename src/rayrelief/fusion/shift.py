@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
+from rayrelief.formulation.edge_equations import both_ways
 from rayrelief.formulation.intervals import IntervalEquations
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Solution
@@ -134,8 +135,8 @@ def _trust(graph: PixelGraph, solution: Solution) -> SingleArray:
     trust = exists.astype(np.float32)
     if weights is None or not exists.any():
         return trust
-    for d, there in enumerate(graph.neighbours):
-        trust[d] *= np.minimum(weights[d], np.take(weights[d ^ 1], there))
+    for d in range(len(trust)):
+        trust[d] *= np.minimum(*both_ways(graph, weights, d))
     median = np.median(trust[exists])
     return trust / median if median > 0.0 else exists.astype(np.float32)
 

@@ -13,7 +13,7 @@ from rayrelief.checks import Rule, check_settings, is_count, is_positive
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import Outcome
 from rayrelief.formulation.auxiliary_edges import auxiliary_edge_equations
-from rayrelief.formulation.edge_equations import EdgeEquations
+from rayrelief.formulation.edge_equations import EdgeEquations, both_ways
 from rayrelief.graph import STEPS, Connectivity, PixelGraph
 from rayrelief.laws.sparse_jumps import SparseJumps
 from rayrelief.methods.base import Callback, Solution, numbered_through
@@ -98,5 +98,5 @@ class AuxiliaryEdges(Reweighted):
 
 def _from_either_side(graph: PixelGraph, cuts: BoolArray) -> BoolArray:
     """Cuts (D, N) in both directions of every edge that has one: its jump is one."""
-    both = [cuts[d] | np.take(cuts[d ^ 1], b) for d, b in enumerate(graph.neighbours)]
+    both = [np.logical_or(*both_ways(graph, cuts, d)) for d in range(len(cuts))]
     return np.stack(both) & graph.exists

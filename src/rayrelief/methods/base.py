@@ -29,7 +29,8 @@ class Iteration:
     number
         1 for the first iteration.
     energy
-        Weighted sum of squared residuals at the new iterate.
+        What the method minimises: the weighted sum of squared residuals at the new iterate; with
+        ``Ordered``, whose law is another cost, that of the iterate before.
     change
         Root mean square change of the unknown, divided by its relief (the root mean square
         deviation from the mean), without each component's constant: independent of scale, shift

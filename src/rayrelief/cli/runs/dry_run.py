@@ -80,7 +80,7 @@ def dry_run(
         "components": whole.components.count,
         "notes": notes,
         "memory_bytes": memory,
-        "max_iterations": limit,
+        "usual_iterations": limit,
         "expected": {"iterations": iterations, "prepare_seconds": prepare, "seconds": solving},
         "sample": {"pixels": sampled, "iterations": len(seconds)},
     }
