@@ -26,6 +26,12 @@ class Told:
         return rayrelief.methods.Solution(problem.start, cuts=cuts)
 
 
+class Told8(Told):
+    """The same, of eight neighbours."""
+
+    connectivity = 8
+
+
 def plane_result(change, cuts=None, shape=(30, 40)):
     scene = synthetic.GALLERY["plane"](*shape)
     assert scene.depth is not None
@@ -166,3 +172,31 @@ def test_what_is_left_out_of_a_panorama_does_not_hang_on_its_seam():
 
     assert left_out(0) > 0
     assert {left_out(turn) for turn in range(0, 96, 7)} == {left_out(0)}
+
+
+def test_torn_edges_of_a_panorama_turn_with_it():
+    height, width = 24, 48
+    camera = rayrelief.cameras.Equirectangular.full(height, width)
+    rays = camera.rays(height, width)
+    angle = np.radians(88.0)  # of a normal that faces its own ray, and not that of the next pixel
+    turn = np.array(
+        [[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]]
+    )
+    aside, behind = np.zeros((2, height, width), dtype=bool)
+    aside[10:14, 20], behind[4:9, 25:31] = True, True
+    behind[9, 26:30] = True  # so that some diagonals are torn alone
+
+    def images(by):
+        normals = np.where(np.roll(aside, by, axis=1)[..., None], -rays @ turn.T, -rays)
+        depth = np.where(np.roll(behind, by, axis=1), 2.0, 1.0)
+        result = rayrelief.integrate(
+            normals, camera, start=depth, method=Told8(True), on_failure="return"
+        )
+        cuts = result.torn_edges().cuts(CUT, wraps=True)
+        assert cuts.diagonals is not None
+        return np.stack([cuts.right, cuts.down, *cuts.diagonals, cuts.torn])
+
+    still = images(0)
+    assert still.any(axis=(1, 2)).all()
+    for by in range(1, width):
+        np.testing.assert_array_equal(np.roll(images(by), -by, axis=2), still)

@@ -14,6 +14,7 @@ from rayrelief import RayPlane, preprocess
 from rayrelief.cameras import Equirectangular, Orthographic
 from rayrelief.conventions import CONVENTIONS, from_opencv
 from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.neighbourhood import average_neighbours
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 from rayrelief.problem import assemble
 from rayrelief.synthetic.gallery import tori
@@ -74,6 +75,15 @@ def test_where_borders_are_joined_it_does_not_matter_where_they_are(seed, down, 
         prepared(*map(moved, (normals, mask, rays))), prepared(normals, mask, rays), strict=True
     ):
         np.testing.assert_array_equal(found, moved(expected))
+
+
+def test_around_a_narrow_texture_no_normal_counts_twice():
+    unit = np.array([[[0.6, 0.0, -0.8], [0.0, 0.0, 1.0], [0.0, 0.6, -0.8], [0.0, -0.8, -0.6]]])
+    repair = np.array([[False, True, False, False]])
+    mean = unit[~repair].sum(axis=0)
+    rays = np.broadcast_to([0.0, 0.0, 1.0], unit.shape)
+    assert average_neighbours(unit, rays, ~repair, repair, 2, (False, True)) == 0
+    np.testing.assert_allclose(unit[0, 1], mean / np.linalg.norm(mean))
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -131,6 +131,13 @@ def test_every_pixel_of_a_graph_that_repeats_has_all_neighbours(connectivity):
         assert (there_row + 5 * turns[:, 1] == rows + dv).all()
 
 
+def test_digits_of_a_plane_far_from_the_axis_are_not_lost():
+    far = Orthographic(0.1, cx=-1e7, cy=-1e7)
+    scene = plane(20, 24, far)
+    result = integrate(scene.normals, far, method=Smooth())
+    assert np.abs(height_map(result, "quadric")).max() < 1e-6
+
+
 def test_perspective_does_not_repeat():
     scene = sphere(20, 24)
     with pytest.raises(InputError, match="Pinhole"):
