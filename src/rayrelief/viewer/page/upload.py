@@ -65,7 +65,9 @@ class Upload:
         with gui.add_folder(TITLE, expand_by_default=expanded):
             gui.add_html(drop_zone(TITLE))
             buttons = {role: gui.add_upload_button(f"Upload {role}") for role in (ANY, *ROLES)}
-            self._taken = gui.add_markdown(f"Files of up to {in_words(largest)}.")
+            self._limit = f"Files of up to {in_words(largest)}."
+            self._taken = gui.add_markdown(self._limit)
+            forget = gui.add_button("Forget the files")
             self._findings = gui.add_markdown("")
             self._axes = gui.add_dropdown("Axes", ("auto", *SOURCES))
             self._camera = gui.add_dropdown("Camera", CAMERAS)
@@ -83,6 +85,7 @@ class Upload:
             button.on_upload(
                 lambda event, role=role: self._told(True, self._take, role, event.target.value)
             )
+        forget.on_click(lambda _: self._told(False, self._forget))
         go.on_click(lambda _: self._told(False, self._integrate, beside.value))
 
     def _told(self, waits: bool, action: Callable[..., None], *arguments: Any) -> None:
@@ -102,7 +105,7 @@ class Upload:
             self._busy.release()
 
     def _take(self, role: str, file: Any) -> None:
-        """Keep a file that was uploaded; a normal map is examined at once."""
+        """Keep a file that was uploaded, once it is examined beside what is there."""
         if len(file.content) > self._largest:
             raise FileError(
                 f"{file.name} has {in_words(len(file.content))}",
@@ -117,24 +120,65 @@ class Upload:
                 read_mask(place)
             elif role == CAMERA:
                 check_format(place)
-        except RayreliefError:
+            files, found, errors = self._suited({**self._files, role: place}, role)
+        except (RayreliefError, MemoryError):
             place.unlink()
             raise
-        if role in self._files:
-            self._files.pop(role).unlink()
-        self._files[role] = place
+        self._keep(files)
         if role == CAMERA:
             self._camera.value = CAMERAS[2]
-        taken = (f"{path.name} as the {role}" for role, path in self._files.items())
-        self._taken.content = "Taken: " + ", ".join(taken)
-        if NORMALS in self._files:
-            camera, mask = self._files.get(CAMERA), self._files.get(MASK)
-            words, focal = self._examine(self._files[NORMALS], camera, mask)
-            self._findings.content = as_markdown(self._without_folders(words))
-            if camera is None and focal is not None:
-                self._camera.value = CAMERAS[1 if focal.parallel else 0]
-                if not focal.parallel:
-                    self._field.value = round(focal.degrees(focal.best), 1)
+        words, focal = found
+        self._findings.content = as_markdown(self._without_folders(words))
+        if CAMERA not in files and focal is not None:
+            self._camera.value = CAMERAS[1 if focal.parallel else 0]
+            if not focal.parallel:
+                self._field.value = round(focal.degrees(focal.best), 1)
+        left_out = (f"- {self._without_folders(str(error))}" for error in errors)
+        self._message.content = "\n".join(
+            ("**Left out** for this map:", *left_out) if errors else ()
+        )
+
+    def _suited(
+        self, files: dict[str, Path], new: str
+    ) -> tuple[dict[str, Path], tuple[str, FocalLength | None], list[RayreliefError]]:
+        """Those of the files that suit each other, what the doctor says, and why others do not.
+
+        What does not suit the map is refused, but a new map leaves out what was there before it.
+        """
+        if NORMALS not in files:
+            return files, ("", None), []
+        try:
+            return files, self._diagnosis(files), []
+        except RayreliefError:
+            if new != NORMALS or len(files) == 1:
+                raise
+        kept, errors = {NORMALS: files[NORMALS]}, list[RayreliefError]()
+        found = self._diagnosis(kept)
+        for role in (each for each in ROLES if each in files and each not in kept):
+            try:
+                found = self._diagnosis({**kept, role: files[role]})
+            except RayreliefError as error:
+                errors.append(error)
+            else:
+                kept[role] = files[role]
+        return kept, found, errors
+
+    def _diagnosis(self, files: dict[str, Path]) -> tuple[str, FocalLength | None]:
+        """What the doctor says of the map among these files."""
+        return self._examine(files[NORMALS], files.get(CAMERA), files.get(MASK))
+
+    def _keep(self, files: dict[str, Path]) -> None:
+        """Take these files, and delete those that were taken before."""
+        for path in set(self._files.values()) - set(files.values()):
+            path.unlink()
+        self._files = files
+        taken = ", ".join(f"{path.name} as the {role}" for role, path in files.items())
+        self._taken.content = f"Taken: {taken}" if files else self._limit
+
+    def _forget(self) -> None:
+        """Take nothing of what was uploaded."""
+        self._keep({})
+        self._findings.content = ""
 
     def _without_folders(self, text: str) -> str:
         """Words about uploaded files, by the names that their owner knows."""
