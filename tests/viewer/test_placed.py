@@ -91,3 +91,11 @@ def test_without_the_library_one_message_says_what_to_install(monkeypatch):
         ),
     ):
         pass
+
+
+def test_a_long_and_thin_picture_fits_into_a_texture(tmp_path):
+    depth, camera = np.full((41, 8192), 3.0), Orthographic(0.1)
+    placed = Placed.of(Finished("a", tmp_path, depth, camera, Layers()))
+    data = placed.glb(placed.mesh(2.0)[0], np.zeros((41, 8192, 3), np.uint8))
+    header = data[data.index(b"IHDR") + 4 :]
+    assert (int.from_bytes(header[:4]), int.from_bytes(header[4:8])) == (2048, 10)

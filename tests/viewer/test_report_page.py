@@ -120,6 +120,22 @@ def test_a_page_shows_the_continuous_parts(results, tmp_path):
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) == 2  # one part, and what is outside
 
 
+def test_thin_pictures_keep_a_pixel(results, tmp_path, monkeypatch):
+    depth = np.full((1, 3000), 2.0)
+    rayrelief.write_depth(results / "depth.npz", depth, "z")
+    write_camera(results / "camera.json", rayrelief.cameras.Orthographic(1.0))
+    Layers(segments=np.zeros((1, 3000), int)).write(results / "layers.npz")
+    noise = np.random.default_rng(0).integers(0, 256, (1, 3000, 3), dtype=np.uint8)
+    write_png(results / "preview.png", noise)
+    monkeypatch.setattr(page, "MOST_BYTES", 4000)
+    page.write_page(tmp_path / "page.html", [results])
+    (entry,) = entries(tmp_path / "page.html")
+    for address in (entry["preview"], entry["pictures"][0][1]):
+        data = base64.b64decode(address.partition(",")[2])
+        height, width = (int.from_bytes(data[at : at + 4]) for at in (20, 16))
+        assert (height, 100 < width < 1000) == (1, True)
+
+
 def test_errors_that_are_compared_have_the_same_colours(results, tmp_path):
     ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
     assert ball.depth is not None

@@ -11,7 +11,7 @@ import numpy as np
 from rayrelief.io.images import read_picture
 from rayrelief.shading import PAPER, Image
 from rayrelief.viewer.preview import HEIGHT
-from rayrelief.viewer.sheet import Panel, in_rows, picture_in_first_row
+from rayrelief.viewer.sheet import Panel, in_rows, picture_in_first_row, scaled
 
 SIDE = 3600  # pixels of a sheet, about, unless pictures would be too small or too large
 SMALLEST, LARGEST = 48, 240  # pixels of a picture
@@ -25,13 +25,8 @@ def picture_side(count: int) -> int:
 
 def thumbnail(preview: Path, side: int) -> Image:
     """Surface out of the preview of a result, at most so many pixels wide and high."""
-    import cv2
-
     surface = picture_in_first_row(read_picture(preview), SURFACE, HEIGHT)
-    factor = min(1.0, side / max(surface.shape[:2]))
-    height, width = (max(1, round(factor * length)) for length in surface.shape[:2])
-    small: Image = cv2.resize(surface, (width, height), interpolation=cv2.INTER_AREA)
-    return small
+    return scaled(surface, min(1.0, side / max(surface.shape[:2])))
 
 
 def contact_sheet(entries: Sequence[tuple[str, Image | None]]) -> Image:

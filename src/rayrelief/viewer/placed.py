@@ -13,6 +13,7 @@ from rayrelief.mesh import Mesh
 from rayrelief.shading import Image
 from rayrelief.viewer.display import display_mesh
 from rayrelief.viewer.finished import Finished
+from rayrelief.viewer.sheet import scaled
 from rayrelief.viewer.window import Window
 
 LARGEST_TEXTURE = 2048  # pixels a side: browsers load no larger ones everywhere
@@ -56,12 +57,12 @@ class Placed:
 
     def glb(self, mesh: Mesh, picture: Image) -> bytes:
         """Mesh with a picture of the whole map on it, as a browser loads it."""
-        import cv2
-
+        textured = mesh.coloured(picture, self.shown.depth.shape)
         factor = LARGEST_TEXTURE / max(picture.shape)
-        if factor < 1:
-            picture = cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
-        return glb_of(mesh.coloured(picture, self.shown.depth.shape))
+        if factor < 1 and textured.texture is not None:  # a thin picture changes its shape
+            small = replace(textured.texture, picture=scaled(picture, factor))
+            textured = replace(textured, texture=small)
+        return glb_of(textured)
 
     @cached_property
     def outline(self) -> FloatArray:

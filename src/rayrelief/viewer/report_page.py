@@ -38,6 +38,7 @@ from rayrelief.viewer.finished import (
     told_apart,
 )
 from rayrelief.viewer.layers import NAME as LAYERS
+from rayrelief.viewer.sheet import scaled
 from rayrelief.viewer.window import Window
 
 PREVIEW = "preview.png"
@@ -186,14 +187,11 @@ def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
 
 def _picture(colouring: Colouring, shown: Finished, most: int) -> str:
     """What a result is coloured with, where it is."""
-    import cv2
-
     window = Window.around(shown.mask, longest_side=2**31)
     whole = np.where(shown.mask[..., None], colouring.picture, 255).astype(np.uint8)
     picture = window.samples(whole)
     factor = min(1.0, WIDEST_PICTURE / picture.shape[1])
-    small = cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST)
-    return _address(small, most)
+    return _address(scaled(picture, factor, mixed=False), most)
 
 
 def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
@@ -256,9 +254,6 @@ def _preview(path: Path, most: int) -> str:
 
 def _address(picture: Image, most: int) -> str:
     """A picture as an address that holds it: a smaller one, where it has more bytes than these."""
-    import cv2
-
     while len(data := encode_png(picture)) > max(most, FEWEST_BYTES):
-        factor = 0.9 * math.sqrt(most / len(data))
-        picture = cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+        picture = scaled(picture, 0.9 * math.sqrt(most / len(data)))
     return data_url(data)

@@ -101,6 +101,17 @@ def _draw_panel(box: Image, panel: Panel, height: int, line: int) -> None:
         _draw_scale(box[below : below + 2 * line], panel.scale, line)
 
 
+def scaled(picture: Image, factor: float, *, mixed: bool = True) -> Image:
+    """Picture with sides by a factor longer, at least a pixel each; its colours may be mixed."""
+    import cv2
+
+    height, width = (max(1, round(factor * side)) for side in picture.shape[:2])
+    enlarging = cv2.INTER_LINEAR if mixed and factor <= 4 else cv2.INTER_NEAREST  # or few pixels
+    way = cv2.INTER_AREA if mixed and factor < 1 else enlarging
+    larger: Image = cv2.resize(picture, (width, height), interpolation=way)
+    return larger
+
+
 def format_range(low: float, high: float) -> tuple[str, str]:
     """Both numbers with as few digits as tell them apart, at least three."""
     for digits in range(3, 9):
@@ -112,16 +123,10 @@ def format_range(low: float, high: float) -> tuple[str, str]:
 
 def _place(box: Image, picture: Image) -> None:
     """Fit a picture into the middle of a box, keeping its shape."""
-    import cv2
-
-    factor = min(box.shape[0] / picture.shape[0], box.shape[1] / picture.shape[1])
-    height, width = (max(1, round(factor * side)) for side in picture.shape[:2])
-    enlarging = cv2.INTER_NEAREST if factor > 4 else cv2.INTER_LINEAR  # few pixels stay pixels
-    way = cv2.INTER_AREA if factor < 1 else enlarging
+    fitted = scaled(picture, min(box.shape[0] / picture.shape[0], box.shape[1] / picture.shape[1]))
+    height, width = fitted.shape[:2]
     top, left = (box.shape[0] - height) // 2, (box.shape[1] - width) // 2
-    box[top : top + height, left : left + width] = cv2.resize(
-        picture, (width, height), interpolation=way
-    )
+    box[top : top + height, left : left + width] = fitted
 
 
 def _draw_scale(box: Image, scale: ColourScale, line: int) -> None:
