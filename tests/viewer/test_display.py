@@ -64,11 +64,10 @@ def test_fewer_cuts_leave_more_faces(still_life):
     assert counts == sorted(set(counts))
 
 
-def test_a_large_map_is_drawn_with_fewer_samples_of_the_same_surface(tmp_path, monkeypatch):
+def test_a_large_map_is_drawn_with_fewer_samples_of_the_same_surface(tmp_path):
     result, shown = finished(tmp_path, gallery.sphere(48, 64), Smooth())
     full = display_mesh(shown)[0]
-    monkeypatch.setattr("rayrelief.viewer.display.LONGEST_SIDE", 20)
-    mesh, stride = display_mesh(shown)
+    mesh, stride = display_mesh(shown, longest_side=20)
     assert stride > 1
     assert len(mesh.vertices) < len(full.vertices) / 2
     u, v = mesh.known_pixels().T

@@ -173,6 +173,25 @@ def test_a_large_surface_is_shown_with_fewer_faces(results, tmp_path, monkeypatc
         page.write_page(tmp_path / "page.html", [results])
 
 
+def test_without_a_library_a_large_surface_is_shown_by_fewer_pixels(results, tmp_path, monkeypatch):
+    page.write_page(tmp_path / "page.html", [results])
+    full = entries(tmp_path / "page.html")[0]["mesh"]
+    monkeypatch.setattr(page, "MOST_FACES", 500)
+    monkeypatch.setitem(sys.modules, "fast_simplification", None)
+    ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
+    rayrelief.write_depth(results / "depth.npz", np.where(ball.mask, ball.depth, np.nan), "z")
+    write_camera(results / "camera.json", ball.camera)
+    Layers(segments=np.where(ball.mask, 0, -1)).write(results / "layers.npz")
+    page.write_page(tmp_path / "page.html", [results])
+    mesh = entries(tmp_path / "page.html")[0]["mesh"]
+    steps = np.frombuffer(base64.b64decode(mesh["positions"]), "<u2").reshape(-1, 3)
+    faces = np.frombuffer(base64.b64decode(mesh["faces"]), "<u4").reshape(-1, 3)
+    assert 150 < len(faces) <= 500
+    assert faces.max() < len(steps)
+    for end in ("low", "high"):
+        np.testing.assert_allclose(mesh[end], full[end], atol=0.1)
+
+
 def test_pictures_of_many_results_are_smaller(results, tmp_path):
     noise = np.random.default_rng(0).integers(0, 256, (800, 800, 3), dtype=np.uint8)
     write_png(results / "preview.png", noise)  # of the size of all of its numbers

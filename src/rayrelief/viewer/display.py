@@ -28,13 +28,15 @@ FLOATING = (214, 40, 40)
 STRIPES = 40  # across the longer side of the image
 
 
-def display_mesh(shown: Finished, cut: float = CUT) -> tuple[Mesh, int]:
+def display_mesh(
+    shown: Finished, cut: float = CUT, longest_side: int = LONGEST_SIDE
+) -> tuple[Mesh, int]:
     """Mesh of a result to be looked at, and every how many pixels it has a vertex.
 
     It is cut as the mesh of the result is, at jumps of more than ``cut`` pixel footprints. Where
     these are not known, at edges that are longer than ten times as much.
     """
-    window = Window.around(shown.mask, LONGEST_SIDE)
+    window = Window.around(shown.mask, longest_side)
     torn, normals = shown.layers.torn_edges(shown.depth.shape), shown.layers.normals
     return sampled_mesh(shown.view, shown.depth, window, torn, normals, cut), window.stride
 

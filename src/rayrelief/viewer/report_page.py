@@ -16,19 +16,21 @@ from typing import Any
 import numpy as np
 
 from rayrelief.checks import is_number
-from rayrelief.conventions import from_opencv
-from rayrelief.errors import FileError
+from rayrelief.conventions import FloatArray, from_opencv
+from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.images import encode_png, read_picture
 from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.reports import REPORT_NAME, notes_of, read_report, result_in
 from rayrelief.io.sources import read_bytes
+from rayrelief.mesh import Mesh
 from rayrelief.mesh.words import in_words
+from rayrelief.meshing import CUT
 from rayrelief.notebook import data_url
 from rayrelief.optional import library
 from rayrelief.shading import Image
-from rayrelief.viewer.display import Colouring, colourings
+from rayrelief.viewer.display import Colouring, colourings, display_mesh
 from rayrelief.viewer.finished import (
     CAMERAS,
     DEPTHS,
@@ -151,11 +153,9 @@ class Shown:
         if path.suffix != ".glb" and not solid:
             vertices = from_opencv(vertices, "opengl")
         note = f"{len(faces):,} faces of {path.name}"
-        low, high = vertices.min(axis=0), vertices.max(axis=0)
-        side = float((high - low).max()) or 1.0
-        vertices = (vertices - (low + high) / 2) / (side / 2)
+        vertices = _in_cube(vertices)
         if len(faces) > most_faces:
-            vertices, faces = _fewer(vertices, faces, most_faces)
+            vertices, faces = self._fewer(vertices, faces, most_faces)
             note += f", shown with {len(faces):,}"
         low, high = vertices.min(axis=0), vertices.max(axis=0)
         side = float((high - low).max()) or 1.0
@@ -170,6 +170,32 @@ class Shown:
             "around": self.report.get("depth_kind") == "distance" and not solid,
             "note": note,
         }
+
+    def _fewer(self, vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
+        """Vertices within a cube of side 2 and faces, of which only so many are left."""
+        purpose = f"a page with a mesh of {len(faces):,} faces"
+        try:
+            simplify = library("fast_simplification", purpose, "mesh").simplify
+        except InputError:
+            mesh = self._sampled(count)
+            if mesh is None or not len(mesh.faces):
+                raise
+            return _in_cube(from_opencv(mesh.vertices, "opengl")), mesh.faces
+        # More patient than usual, for this size: of 340 turned faces in plant 38 are left.
+        fewer: tuple[Any, Any] = simplify(
+            vertices, faces.astype(np.int32), target_count=count, agg=3
+        )
+        return fewer
+
+    def _sampled(self, count: int) -> Mesh | None:
+        """Mesh of every few pixels with at most so many faces; None without layers."""
+        if self.finished is None:
+            return None
+        window = Window.around(self.finished.mask, longest_side=2**31)
+        stride = math.ceil(math.sqrt(2 * math.prod(window.shape) / count))
+        cut = _part(_part(self.report, "mesh"), "options").get("cut")
+        known = float(cut) if cut is not None and (is_number(cut) or cut == "inf") else CUT
+        return display_mesh(self.finished, known, math.ceil(max(window.shape) / stride))[0]
 
 
 def write_page(path: str | os.PathLike[str], folders: list[Path]) -> None:
@@ -194,13 +220,12 @@ def _picture(colouring: Colouring, shown: Finished, most: int) -> str:
     return _address(scaled(picture, factor, mixed=False), most)
 
 
-def _fewer(vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
-    """Vertices within a cube of side 2 and faces, of which only so many are left."""
-    purpose = f"a page with a mesh of {len(faces):,} faces"
-    simplify = library("fast_simplification", purpose, "mesh").simplify
-    # More patient than usual, for this size: of 340 faces that it turns over in plant 38 are left.
-    fewer: tuple[Any, Any] = simplify(vertices, faces.astype(np.int32), target_count=count, agg=3)
-    return fewer
+def _in_cube(vertices: FloatArray) -> FloatArray:
+    """Vertices (V, 3) within a cube of side 2 around the origin."""
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    side = float((high - low).max()) or 1.0
+    placed: FloatArray = (vertices - (low + high) / 2) / (side / 2)
+    return placed
 
 
 def _part(report: dict[str, Any], name: str) -> dict[str, Any]:
