@@ -14,6 +14,7 @@ from profiles import fewer_examples
 from rayrelief import RayPlane, integrate
 from rayrelief.cameras import Orthographic, Pinhole, RayMap
 from rayrelief.errors import InputError
+from rayrelief.evaluation.metrics import depth_errors
 from rayrelief.io.images import read_image
 from rayrelief.mesh import Mesh
 from rayrelief.surface import grid_mesh
@@ -244,20 +245,21 @@ def test_the_same_result_gives_the_same_file(tmp_path, sphere):
     [(Pinhole(50.0, 50.0, 9.5, 9.5), 7.0, 0.0, "depth"), (Orthographic(), 1.0, 5.0, "range")],
     ids=["central", "orthographic"],
 )
-def test_the_error_is_in_the_unit_of_the_depth_beside_it(camera, unit, shift, of):
+def test_the_error_is_in_the_unit_of_the_truth_as_in_a_summary(camera, unit, shift, of):
     """A truth in another unit that is 3 % of the depth, or of its range, off in one of ten rows."""
     normals = np.broadcast_to(np.array([0.3, 0.2, -1.0]) / np.sqrt(1.13), (20, 20, 3))
     result = integrate(normals, camera, method=RayPlane(max_iterations=2), on_failure="return")
-    whole = result.depth if camera.central else np.ptp(result.depth)
+    whole = unit * (result.depth if camera.central else np.ptp(result.depth))
     wrong = np.arange(20)[:, None] % 10 == 0
-    truth = unit * (result.depth + shift + 0.03 * whole * wrong)
+    truth = unit * (result.depth + shift) + 0.03 * whole * wrong
     depth, error = (panels(result, truth)[name] for name in ("depth", "error"))
     assert depth.scale is not None
     assert error.scale is not None
     assert error.scale.high == pytest.approx(0.03 * np.max(whole), rel=0.2)
     mean, percent = (float(text) for text in re.findall(r"[0-9.]+(?:e-\d+)?", error.caption))
     assert percent == pytest.approx(0.3, rel=0.05)
-    assert mean == pytest.approx(percent / 100 * np.mean(whole), rel=0.05)
+    made = depth_errors(result.depth, truth, "scale" if camera.central else "shift").made
+    assert mean == pytest.approx(made, rel=0.05)
     assert of in error.caption
     plain = (error.picture == error.scale.colours[0]).all(axis=-1)
     np.testing.assert_array_equal(plain, np.broadcast_to(~wrong, plain.shape))

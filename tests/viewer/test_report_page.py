@@ -148,7 +148,7 @@ def test_errors_that_are_compared_have_the_same_colours(results, tmp_path):
         folders.append(folder)
     page.write_page(tmp_path / "page.html", folders)
     labels = [entry["pictures"][0][0] for entry in entries(tmp_path / "page.html")]
-    assert labels == ["error, 0 to 0.2"] * 2
+    assert labels == ["error in the unit of the truth, 0 to 0.2"] * 2
 
 
 def test_results_stand_side_by_side(results, tmp_path):

@@ -50,8 +50,8 @@ def paint_jumps(jumps: FloatArray) -> Image:
 
 
 def error_of(result: Integration, truth: FloatArray) -> FloatArray:
-    """Error (H, W) in the unit of the depth: the truth is aligned with it; NaN where unknown."""
-    return error_map(truth, result.depth, "scale" if result.camera.central else "shift")
+    """Error (H, W) in the unit of the truth, as those of a summary; NaN where unknown."""
+    return error_map(result.depth, truth, "scale" if result.camera.central else "shift")
 
 
 def error_scale(*errors: FloatArray) -> ColourScale:

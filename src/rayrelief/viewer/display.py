@@ -23,6 +23,7 @@ from rayrelief.viewer.finished import Finished
 from rayrelief.viewer.sheet import ColourScale, colour_table, format_range
 from rayrelief.viewer.window import Window
 
+ERROR = "error in the unit of the truth"
 LONGEST_SIDE = 600  # samples: 700,000 triangles are drawn fluently by any graphics chip
 FLOATING = (214, 40, 40)
 STRIPES = 40  # across the longer side of the image
@@ -122,7 +123,7 @@ def colourings(
         "jumps": (layers.jumps, _jumps),
         "segments": (layers.segments, lambda labels: _segments(labels, layers.floating)),
         "weights": (layers.weights, _weights),
-        "error": (layers.error, lambda error: _scaled(error, error_scale(*errors), "error")),
+        "error": (layers.error, lambda error: _scaled(error, error_scale(*errors), ERROR)),
         "photo": (photo, lambda picture: Colouring(picture, "the photo")),
     }
     return {

@@ -41,7 +41,7 @@ class Layers:
     weights
         The smallest weight of an equation between a pixel and its neighbours.
     error
-        Against the ground truth, in the unit of the depth.
+        Against the ground truth, in its unit.
     edges, sizes
         (E,) places and sizes of ``TornEdges``.
     """

@@ -66,7 +66,7 @@ def render_preview(
 def preview_panels(
     result: Integration, truth: FloatArray | None, height: int, width: int
 ) -> list[Panel]:
-    """Normals, surface, depth, jumps and error, all lengths in the unit of ``result.depth``.
+    """Normals, surface, depth and jumps in the unit of ``result.depth``, error in that of a truth.
 
     Without a truth the last panel is the surface as the camera sees it.
 
@@ -149,14 +149,18 @@ def _jump_panel(jumps: FloatArray) -> Panel:
 
 
 def _error_panel(result: Integration, truth: FloatArray, window: Window) -> Panel:
-    """Error in the unit of the depth beside it: the truth is aligned with the depth."""
+    """Error in the unit of the truth, as a summary tells it, and as a share of its depth."""
     error = error_of(result, truth)
     both, scale = np.isfinite(error), error_scale(error)
-    depth = result.depth[both]
+    depth = truth[both]
     # Without a centre the depth has no zero to be measured from.
     whole, of = (
         (depth.mean(), "depth") if result.camera.central else (np.ptp(depth), "depth's range")
     )
     mean = error[both].mean()
     share = f", {100 * mean / whole:.2g} % of the {of}" if whole else ""
-    return Panel(f"error: mean {mean:.2g}{share}", scale.paint(window.samples(error)), scale)
+    return Panel(
+        f"error in the unit of the truth: mean {mean:.2g}{share}",
+        scale.paint(window.samples(error)),
+        scale,
+    )
