@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from rayrelief.io.images import read_image
 from rayrelief.mesh import Mesh
 from rayrelief.surface import grid_mesh
 from rayrelief.synthetic import GALLERY
+from rayrelief.viewer.colours import depth_scale, error_scale, jump_scale
 from rayrelief.viewer.preview import preview_panels, render_preview, write_preview
 from rayrelief.viewer.rasterise import SAMPLES, YAW_DEGREES, oblique_view
 from rayrelief.viewer.sheet import (
@@ -263,6 +265,29 @@ def test_the_error_is_in_the_unit_of_the_truth_as_in_a_summary(camera, unit, shi
     assert of in error.caption
     plain = (error.picture == error.scale.colours[0]).all(axis=-1)
     np.testing.assert_array_equal(plain, np.broadcast_to(~wrong, plain.shape))
+
+
+def test_ends_beyond_which_there_are_values_say_so():
+    errors = np.append(np.zeros(990), np.full(10, 0.3))[None]
+    assert error_scale(errors).ends == ("0", "\u2265 0.003")
+    assert error_scale(errors, np.full((2, 2), 0.3)).ends == ("0", "0.3")
+    jumps = np.append(np.ones(99), 2.0)[None]
+    scale = jump_scale(jumps)
+    assert scale is not None
+    assert scale.ends == ("0", "\u2265 1")
+    depth = np.append(np.arange(1.0, 100.0), 500.0)[None]
+    far = depth_scale(SimpleNamespace(depth=depth, mask=np.ones((1, 100), bool)))
+    assert far.ends == ("\u2264 1.99", "\u2265 103")
+
+
+def test_the_sign_of_a_clipped_end_is_drawn():
+    def sheet(clipped):
+        scale = ColourScale(colour_table("magma"), 1.0, 2.0, clipped=(False, clipped))
+        return in_rows([Panel("", np.full((9, 9, 3), PAPER, np.uint8), scale)], 96, 96)
+
+    changed = (sheet(True) != sheet(False)).any(axis=(0, 2))
+    assert changed.any(), "at one end"
+    assert np.flatnonzero(changed).min() > len(changed) / 2, "the right one"
 
 
 def test_the_depth_says_which_end_is_near(sphere):

@@ -179,6 +179,7 @@ def test_without_a_library_a_large_surface_is_shown_by_fewer_pixels(results, tmp
     monkeypatch.setattr(page, "MOST_FACES", 500)
     monkeypatch.setitem(sys.modules, "fast_simplification", None)
     ball = rayrelief.synthetic.GALLERY["sphere"](48, 64)
+    assert ball.depth is not None
     rayrelief.write_depth(results / "depth.npz", np.where(ball.mask, ball.depth, np.nan), "z")
     write_camera(results / "camera.json", ball.camera)
     Layers(segments=np.where(ball.mask, 0, -1)).write(results / "layers.npz")

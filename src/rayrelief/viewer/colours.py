@@ -29,8 +29,10 @@ class HasDepth(Protocol):
 
 def depth_scale(result: HasDepth) -> ColourScale:
     """Colours of the depth of a result, from near to far."""
-    low, high = np.percentile(result.depth[result.mask], (1, 99))
-    return ColourScale(colour_table("viridis"), float(low), float(high), ("near", "far"))
+    depth = result.depth[result.mask]
+    low, high = (float(end) for end in np.percentile(depth, (1, 99)))
+    clipped = bool(depth.min() < low), bool(depth.max() > high)
+    return ColourScale(colour_table("viridis"), low, high, ("near", "far"), clipped)
 
 
 def jump_scale(jumps: FloatArray) -> ColourScale | None:
@@ -38,7 +40,8 @@ def jump_scale(jumps: FloatArray) -> ColourScale | None:
     sizes = jumps[jumps > 0]
     if not sizes.size:
         return None
-    return ColourScale(colour_table("inferno", 205, 0), 0.0, float(np.percentile(sizes, 95)))
+    most = float(np.percentile(sizes, 95))
+    return _from_zero(colour_table("inferno", 205, 0), most, float(sizes.max()))
 
 
 def paint_jumps(jumps: FloatArray) -> Image:
@@ -56,5 +59,12 @@ def error_of(result: Integration, truth: FloatArray) -> FloatArray:
 
 def error_scale(*errors: FloatArray) -> ColourScale:
     """Colours of an error (H, W) from none on, or of several that are compared."""
-    most = max(float(np.percentile(each[np.isfinite(each)], 99)) for each in errors)
-    return ColourScale(colour_table("magma", 255, 0), 0.0, most)
+    known = [each[np.isfinite(each)] for each in errors]
+    most = max(float(np.percentile(each, 99)) for each in known)
+    largest = max(float(each.max()) for each in known)
+    return _from_zero(colour_table("magma", 255, 0), most, largest)
+
+
+def _from_zero(colours: Image, most: float, largest: float) -> ColourScale:
+    """Colours of lengths up to the most that is told apart, of which one may be larger."""
+    return ColourScale(colours, 0.0, most, clipped=(False, largest > most))

@@ -20,7 +20,7 @@ from rayrelief.viewer.colours import (
     paint_jumps,
 )
 from rayrelief.viewer.finished import Finished
-from rayrelief.viewer.sheet import ColourScale, colour_table, format_range
+from rayrelief.viewer.sheet import ColourScale, colour_table
 from rayrelief.viewer.window import Window
 
 ERROR = "error in the unit of the truth"
@@ -104,7 +104,7 @@ class Colouring:
         """What the colours mean, and from where to where they reach."""
         if self.scale is None:
             return self.words
-        return f"{self.words}, {' to '.join(format_range(self.scale.low, self.scale.high))}"
+        return f"{self.words}, {' to '.join(self.scale.ends)}"
 
 
 def colourings(

@@ -15,6 +15,7 @@ from rayrelief.shading import PAPER, Image, paint
 ColourMap = Literal["viridis", "inferno", "magma"]
 
 INK = (52, 56, 64)
+LESS, MORE = "\N{LESS-THAN OR EQUAL TO}", "\N{GREATER-THAN OR EQUAL TO}"
 
 PER_ROW = 3
 _TEXT_SAMPLES = 4  # OpenCV's stroke fonts look clean when they are drawn larger and scaled down
@@ -24,13 +25,21 @@ _TEXT_SAMPLES = 4  # OpenCV's stroke fonts look clean when they are drawn larger
 class ColourScale:
     """Colours (256, 3) of the values from low to high; values beyond take the last colour.
 
-    The words stand at the two ends of its bar, beside the numbers.
+    The words stand at the two ends of its bar, beside the numbers; an end beyond which there are
+    values is clipped, and says so.
     """
 
     colours: Image
     low: float
     high: float
     words: tuple[str, str] = ("", "")
+    clipped: tuple[bool, bool] = (False, False)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Numbers of both ends, with a sign where values lie beyond."""
+        low, high = format_range(self.low, self.high)
+        return f"{LESS} {low}" * self.clipped[0] or low, f"{MORE} {high}" * self.clipped[1] or high
 
     def paint(self, values: FloatArray) -> Image:
         """Picture (H, W, 3) of values (H, W); paper where they are NaN."""
@@ -134,9 +143,7 @@ def _draw_scale(box: Image, scale: ColourScale, line: int) -> None:
     columns = np.linspace(0, 255, box.shape[1]).round().astype(np.intp)
     bar = line // 2
     box[:bar] = scale.colours[columns]
-    for side, word, number in zip(
-        ("left", "right"), scale.words, format_range(scale.low, scale.high), strict=True
-    ):
+    for side, word, number in zip(("left", "right"), scale.words, scale.ends, strict=True):
         _write(box[bar:], f"{word} {number}".strip(), line, side)
 
 
@@ -144,6 +151,8 @@ def _write(box: Image, text: str, line: int, side: str) -> None:
     """Write a line of text at the top of a box, smaller where it would not fit."""
     import cv2
 
+    signs = [number for number, letter in enumerate(text) if letter in (LESS, MORE)]
+    text = text.replace(LESS, "<").replace(MORE, ">")  # OpenCV's fonts have ASCII alone
     font, thickness = cv2.FONT_HERSHEY_SIMPLEX, max(1, _TEXT_SAMPLES * line // 14)
     size = cv2.getFontScaleFromHeight(font, int(0.55 * _TEXT_SAMPLES * line), thickness)
     (needed, _), _ = cv2.getTextSize(text, font, size, thickness)
@@ -153,5 +162,10 @@ def _write(box: Image, text: str, line: int, side: str) -> None:
     large: npt.NDArray[Any] = np.zeros((_TEXT_SAMPLES * box.shape[0], room), np.uint8)
     start = 0 if side == "left" else room - needed
     cv2.putText(large, text, (start, _TEXT_SAMPLES * line), font, size, 255, thickness, cv2.LINE_AA)
+    for sign in signs:
+        ends = (cv2.getTextSize(text[:n], font, size, thickness)[0][0] for n in (sign, sign + 1))
+        first, last = (start + end for end in ends)
+        below = _TEXT_SAMPLES * line + 2 * thickness
+        cv2.line(large, (first, below), (last, below), 255, thickness, cv2.LINE_AA)
     cover = cv2.resize(large, box.shape[1::-1], interpolation=cv2.INTER_AREA)[..., None] / 255
     box[:] = np.round(box * (1 - cover) + np.array(INK) * cover)
