@@ -65,6 +65,31 @@ def test_one_length_gives_the_scale(run, plane, out, true, option, read_report):
 
 
 @pytest.mark.parametrize(
+    ("options", "width", "unit"),
+    [
+        (("--unit", "m", "--width", "100mm"), 0.1, "m"),
+        (("--unit", "m", "--solid"), 0.1, "m"),
+        (("--unit", "mm", "--width", "100"), 100.0, None),  # that of the width
+        (("--width", "100mm"), 100.0, None),
+    ],
+)
+def test_a_known_surface_that_is_scaled_keeps_its_unit(
+    run, plane, out, options, width, unit, read_report
+):
+    known = ("integrate", plane, "-o", out, "--method", "smooth", "--scale-to", 10)
+    ended = run(*known, *options)
+    assert ended.code == 0, ended.err
+    report = read_report(out)
+    assert report["unit"] == unit
+    assert ("unit: m" in ended.out) == (unit is not None)
+    assert report["mesh"]["size"][0] == pytest.approx(width)
+    before = report["mesh"]["rescaled"]["from"]
+    assert_allclose(np.median(np.load(out / "depth.npy")), 10)
+    words = f"scaled to {width:g} {report['mesh']['unit']} wide, from {before:.4g} {unit or ''}"
+    assert words.strip() in ended.out
+
+
+@pytest.mark.parametrize(
     ("options", "told"),
     [
         (("--point", "1,2"), "u,v,z"),

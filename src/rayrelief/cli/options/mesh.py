@@ -131,10 +131,15 @@ class MeshOptions(OptionGroup):
             return "mm" if self.solid or self.width else None
         return next(name for name in METRES if name == self.unit)
 
-    @property
-    def depth_unit(self) -> str | None:
-        """Unit of the depth, if one was named; with a width the mesh alone has it."""
-        return None if self.width or self.solid else self.unit
+    def depth_unit(self, *, told: bool) -> str | None:
+        """Unit of the depth, if one was named.
+
+        A mesh with a width has it alone where nothing told the scale of the depth, or where it is
+        what the width is written in.
+        """
+        if self.width or self.solid:
+            return self.unit if told and not _is_number(self.width) else None
+        return self.unit
 
     def lengths(self) -> tuple[float | None, float, float | None]:
         """Width, base and largest error in the unit of the mesh; None where there is none."""
@@ -144,6 +149,18 @@ class MeshOptions(OptionGroup):
         base = _length("--base", DEFAULT_BASE if self.base is None else self.base, unit or "mm")
         error = self.max_error
         return width, base, None if error is None else _length("--max-error", error, unit)
+
+    def rescaled(self, result: Integration, mesh: Mesh) -> dict[str, Any] | None:
+        """How wide a mesh is by these options, in words, and how wide it was in the depth's unit.
+
+        None without a width.
+        """
+        width, _, _ = self.lengths()
+        if width is None:
+            return None
+        u, v = mesh.known_pixels().T
+        before = float(np.ptp(result.points()[v, u, 0]))
+        return {"width": f"{width:g} {self.known_unit()}", "from": before}
 
     def told(self) -> dict[str, Any]:
         """What was asked for, for a report."""
@@ -206,6 +223,14 @@ class MeshOptions(OptionGroup):
             raise _no_truth()
         error = colours.error_of(result, truth)
         return colours.error_scale(error).paint(error)
+
+
+def _is_number(text: str | None) -> bool:
+    """Whether a length is written without its unit."""
+    try:
+        return text is not None and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _length(option: str, text: str, unit: Unit | None) -> float:

@@ -119,10 +119,14 @@ def describe_mesh(mesh: Mesh, *, quads: bool = False) -> dict[str, Any]:
     }
 
 
-def mesh_summary(told: dict[str, Any], left_out: LeftOut | None) -> str:
-    """The same in one line."""
+def mesh_summary(report: dict[str, Any], left_out: LeftOut | None) -> str:
+    """What a report tells of a mesh, in one line."""
+    told, scaled = report["mesh"], ""
+    if rescaled := told.get("rescaled"):
+        before = f"{rescaled['from']:.4g} {report['unit'] or ''}".strip()
+        scaled = f"scaled to {rescaled['width']} wide, from {before}"
     size = (told[name] for name in ("faces", "vertices", "size", "unit", "solid"))
-    return "; ".join(map(str, filter(None, (in_words(*size), left_out))))
+    return "; ".join(map(str, filter(None, (in_words(*size), scaled, left_out))))
 
 
 def _sides(mesh: Mesh) -> FloatArray:

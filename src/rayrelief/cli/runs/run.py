@@ -68,10 +68,11 @@ def integrate_into(
     surface, mesh_options = surface or SurfaceOptions(), mesh_options or MeshOptions()
     mesh_options.check(scene)
     surface.check()
-    if mesh_options.depth_unit and scene.camera.central and not surface.tells_scale:
+    unit = mesh_options.depth_unit(told=surface.tells_scale)
+    if unit and scene.camera.central and not surface.tells_scale:
         say(
             f"warning: nothing tells how large this surface is: its median depth becomes 1 "
-            f"{mesh_options.depth_unit}. Say how wide it is (--width), or give a known depth or "
+            f"{unit}. Say how wide it is (--width), or give a known depth or "
             "length (--depth-prior, --point, --distance, --scale-to)"
         )
     if memory_check:
@@ -126,7 +127,7 @@ def _tell_summary(finished: Finished) -> None:
     for line in finished.report["surface"]:
         tell(f"  {line}")
     if finished.mesh is not None:
-        tell(f"  mesh: {mesh_summary(finished.report['mesh'], finished.mesh.left_out)}")
+        tell(f"  mesh: {mesh_summary(finished.report, finished.mesh.left_out)}")
 
 
 def say_notes(scene: Scene, named: bool = False) -> None:

@@ -84,10 +84,13 @@ def write_result(
         if mesh is None:
             report["mesh"] = None
         else:
-            told = {"options": mesh_options.told()}
+            told: dict[str, Any] = {"options": mesh_options.told()}
+            if surface.tells_scale:
+                told["rescaled"] = mesh_options.rescaled(result, mesh)
             report["mesh"] = describe_mesh(mesh, quads=mesh_options.quads) | told
         report["prior"] = None if result.prior is None else result.prior.numbers()
-        report |= {"unit": mesh_options.depth_unit, "surface": surface.lines(result)}
+        unit = mesh_options.depth_unit(told=surface.tells_scale)
+        report |= {"unit": unit, "surface": surface.lines(result)}
         for error in failures[:1]:
             report["status"] = failed_status(error)
         # Without it the run is done again.
