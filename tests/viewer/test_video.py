@@ -112,6 +112,27 @@ def test_where_nothing_can_be_written_the_system_says_so(dome, suffix, monkeypat
         write_video(f"/proc/turn{suffix}", dome, SMALL)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize("room", [100, 30_000])
+def test_a_film_that_the_disk_cuts_short_replaces_none(dome, tmp_path, room, monkeypatch):
+    import resource
+
+    path, film = tmp_path / "turn.mp4", Film(size=64, seconds=2.0, rate=30)
+    noise = np.random.default_rng(0).integers(0, 256, (film.count, 64, 64, 3), np.uint8)
+    monkeypatch.setattr(video, "render_frames", lambda *_: iter(noise))
+    write_video(path, dome, film)
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert len(before) > room
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        with pytest.raises(FileError, match="disk was full"):
+            write_video(path, dome, film)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == before
+
+
 def test_a_surface_without_faces_is_refused(dome, tmp_path):
     pytest.importorskip("pyvista", reason="pyvista is not installed")
     v, u = np.indices(dome.depth.shape)

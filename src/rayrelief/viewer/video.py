@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -211,6 +212,20 @@ def _write_mp4(path: Path, frames: Iterator[Image], film: Film) -> None:
             writer.write(frame[..., ::-1])
     finally:
         writer.release()
+    _check_mp4(path, film.count)
+
+
+def _check_mp4(path: Path, count: int) -> None:
+    """OSError unless a film holds so many frames: of a full disk its writer says nothing."""
+    import cv2
+
+    film = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG)
+    held = 0
+    while film.grab():
+        held += 1
+    film.release()
+    if held != count:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _write_gif(path: Path, frames: Iterator[Image], film: Film) -> None:
