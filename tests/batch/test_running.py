@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -168,14 +169,15 @@ def test_map_leaves_out_what_is_cancelled(tmp_path):
     assert not (tmp_path / "killed").exists()
 
 
-def test_map_tells_why_no_process_can_be_started(monkeypatch):
+@pytest.mark.parametrize("error", [RuntimeError("not now"), OSError(errno.EMFILE, "not now")])
+def test_map_tells_why_no_process_can_be_started(error, monkeypatch):
     def refuse(*_, **__):
-        raise RuntimeError("not now")
+        raise error
 
     monkeypatch.setattr("rayrelief.batch.processes.process_pool", refuse)
     (future,) = rayrelief.map([gallery.plane(12, 16)])
-    with pytest.raises(RuntimeError, match="not now"):
-        future.result()
+    with pytest.raises(type(error), match="not now"):
+        future.result(timeout=60)
 
 
 def test_map_through_any_executor_raises_with_the_result():
