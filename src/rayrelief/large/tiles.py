@@ -47,11 +47,9 @@ def write_tiles(folder: Path, finished: Finished, engine: Engine, progress: Prog
         progress("writing tiles", len(entries), len(numbers))
     height, width = job.layout.shape
     stride = max(1, math.ceil(math.sqrt(height * width / OVERVIEW_PIXELS)))
-    overview = _overview(job, stride)
-    write_mesh(folder / OVERVIEW, overview)
     listed = {
         "frame": "opencv",  # of these bounds: x right, y down, z forward
-        "overview": {"file": OVERVIEW, "every": stride, **_bounds(overview)},
+        "overview": {"every": stride, **_written(folder / OVERVIEW, _overview(job, stride))},
         "tiles": [entries[number] for number in numbers if entries[number]["file"]],
     }
     write_whole(folder / INDEX, json.dumps(listed, indent=2) + "\n")
@@ -81,7 +79,7 @@ def _listed(folder: Path) -> list[str]:
     try:
         index = parse_json(read_bytes(folder / INDEX, largest=LARGEST))
         names = [entry["file"] for entry in (index["overview"], *index["tiles"])]
-        return [name for name in names if TILE.fullmatch(name)]
+        return [name for name in names if name is not None and TILE.fullmatch(name)]
     except (RayreliefError, *BROKEN):
         return []
 
@@ -105,11 +103,7 @@ def _write_tile(job: Job, folder: Path, number: int) -> dict[str, Any]:
         return entry
     points = _points(job, window, depth)
     mesh = grid_mesh(points, inside, *_cuts(job, window))
-    if not len(mesh.faces):
-        return entry
-    name = f"tile_{rows.start}_{columns.start}.glb"
-    write_mesh(folder / name, mesh)
-    return entry | {"file": name, **_bounds(mesh)}
+    return entry | _written(folder / f"tile_{rows.start}_{columns.start}.glb", mesh)
 
 
 def _points(job: Job, window: Window, depth: FloatArray, every: int = 1) -> FloatArray:
@@ -154,8 +148,15 @@ def _overview(job: Job, every: int) -> Mesh:
     return grid_mesh(points, np.isfinite(depth), *cuts)
 
 
-def _bounds(mesh: Mesh) -> dict[str, Any]:
+def _written(path: Path, mesh: Mesh) -> dict[str, Any]:
+    """What an index says of a mesh, which is written if it has faces."""
     if not len(mesh.faces):
-        return {"faces": 0}
+        return {"file": None}
+    write_mesh(path, mesh)
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-    return {"faces": len(mesh.faces), "low": low.tolist(), "high": high.tolist()}
+    return {
+        "file": path.name,
+        "faces": len(mesh.faces),
+        "low": low.tolist(),
+        "high": high.tolist(),
+    }
