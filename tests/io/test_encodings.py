@@ -53,6 +53,27 @@ def test_the_writer_of_8_bits_is_told(tmp_path, writer, word, axes):
     assert np.abs(errors).max() < 1.02 / 127
 
 
+@pytest.mark.parametrize("bits", [8, 10, 12, 14])
+def test_fewer_bits_in_a_file_of_16_are_told(tmp_path, bits):
+    values = stored(np.rint((NORMALS + 1) / 2 * (2**bits - 1))).astype(np.uint16)
+    write_png(tmp_path / "n.png", values)
+    with pytest.raises(FileError, match=f"of 65,535: {bits} bits.* 65535 / {2**bits - 1}"):
+        read_normals(tmp_path / "n.png")
+    write_png(tmp_path / "n.png", np.rint(values * (65535 / (2**bits - 1))).astype(np.uint16))
+    error, _ = worst(tmp_path / "n.png")
+    assert error < 1.02 / (2**bits - 1) * 2
+
+
+def test_a_dark_map_of_16_bits_is_one(tmp_path):
+    tilt = 0.05 * np.linspace(0, 1, 81).reshape(9, 9)
+    dark = np.stack((-0.57 - tilt, -0.6 + tilt, -np.full((9, 9), 0.58)), axis=-1)  # all below 0
+    dark /= np.linalg.norm(dark, axis=-1, keepdims=True)
+    values = np.rint((dark + 1) / 2 * 65535).astype(np.uint16)
+    assert values.max() < 2**14
+    write_png(tmp_path / "n.png", values)
+    np.testing.assert_allclose(read_normals(tmp_path / "n.png").normals, dark, atol=4e-5)
+
+
 def test_an_srgb_curve_is_undone(tmp_path):
     colours = (NORMALS + 1) / 2
     curved = np.where(colours <= 0.0031308, 12.92 * colours, 1.055 * colours ** (1 / 2.4) - 0.055)

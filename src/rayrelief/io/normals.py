@@ -29,6 +29,7 @@ NORMAL_KEYS = ("Normal_gt", "Normal_est", "normals", "normal", "Normal", "RGB", 
 IMAGES = ("PNG", "TIFF", "JPEG")
 IMAGES_WITH_ALPHA = (*IMAGES, "EXR")
 FRINGE = 3  # pixels around a background that JPEG mixes with it
+FEWER_BITS = (8, 10, 12, 14)  # that a sensor or a program may put into 16
 CONTENT = 0.05  # share of a picture that shows something, at least
 
 
@@ -86,6 +87,7 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
     array, side_note = normals_of_a_pair(array) if kind in IMAGES else (array, ())
     values, mask, confidence, more = split_channels(array, kind in IMAGES_WITH_ALPHA)
     check_colour(path, values)
+    check_bits(path, values)
     decoded = decode(path, values)
     notes += (*side_note, decoded.encoding.note, *more)
     if kind == "JPEG":
@@ -142,6 +144,23 @@ def check_colour(path: Path, vectors: npt.NDArray[Any]) -> None:
             f"{path} is grey: its {vectors.shape[2]} channels are equal",
             expected="a normal map with three components",
             remedy="Check that this is not a depth, height or mask image",
+        )
+
+
+def check_bits(path: Path, values: npt.NDArray[Any]) -> None:
+    """Raise FileError for vectors of fewer bits in a file of 16, which are near black in it."""
+    if values.dtype != np.uint16 or values.shape[-1] != 3:
+        return
+    top = int(values.max())
+    bits = next((each for each in FEWER_BITS if top < 2**each), None)
+    if bits is None:
+        return
+    some, most = values.reshape(-1, 3)[:: max(1, values.size // (3 * SAMPLE))], 2**bits - 1
+    if unit_share(2.0 / most * some - 1.0) > max(0.5, unit_share(from_colours(some))):
+        raise FileError(
+            f"{path} has values up to {top:,} of 65,535: {bits} bits in a 16-bit file",
+            expected="values that reach over all of the 16 bits",
+            remedy=f"Multiply them by 65535 / {most}",
         )
 
 

@@ -13,7 +13,7 @@ from rayrelief.conventions import AUTO, BoolArray, to_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.encoding import Decoded, Encoding, decode
 from rayrelief.io.masks import above_half, threshold
-from rayrelief.io.normals import empty_pixels
+from rayrelief.io.normals import check_bits, empty_pixels
 from rayrelief.large.layout import Window
 from rayrelief.large.opening import has_mask, is_whole, mask_in, normals_in, refusing_damage
 from rayrelief.large.samples import check_alike, grey_of, sample_of
@@ -84,6 +84,7 @@ class MapFile:
             _check_piece(path, array, memory)
             shape = (int(array.shape[0]), int(array.shape[1]))
             sample = sample_of(array)
+            check_bits(path, sample[..., :3])
             encoding = decode(path, sample[..., :3]).encoding
             grey = grey_of(array)
             if mask is None and masked and has_mask(path):
