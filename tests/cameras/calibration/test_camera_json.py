@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
-from rayrelief.cameras.calibration import camera_json
+from rayrelief.cameras.calibration import camera_json, read_camera
 from rayrelief.cameras.calibration.camera_json import MODELS, Parametric
 from rayrelief.cameras.calibration.document import read_document
 from rayrelief.cameras.calibration.reading import Reading, Request
@@ -21,7 +22,7 @@ from rayrelief.cameras.intrinsics import FOCAL_LENGTHS, IntrinsicCamera
 from rayrelief.cameras.orthographic import PIXEL_SIZES, Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
-from rayrelief.errors import CameraError
+from rayrelief.errors import CameraError, FileError
 from reference import calibrations as files
 
 ANY = st.floats(allow_nan=False, allow_infinity=False)
@@ -121,6 +122,47 @@ def test_files_of_older_versions_are_read(
 ) -> None:
     (tmp_path / "camera.json").write_text(json.dumps(OLD | content))
     assert read(tmp_path / "camera.json") == Reading(camera)
+
+
+PLAIN = {"fx": 500, "fy": 400.5, "cx": 31, "cy": 23}
+
+
+@pytest.mark.parametrize(
+    ("content", "camera"),
+    [
+        (PLAIN, Pinhole(500.0, 400.5, 31.0, 23.0)),
+        (PLAIN | {"size": [64, 48]}, Pinhole(500.0, 400.5, 31.0, 23.0, size=(64, 48))),
+        (
+            PLAIN | {"type": "BrownConrady", "k1": 0.1, "size": None},
+            BrownConrady(500.0, 400.5, 31.0, 23.0, k1=0.1),
+        ),
+    ],
+)
+def test_parameters_alone_are_read_as_a_report_holds_them(
+    tmp_path: Path, content: dict[str, Any], camera: Camera
+) -> None:
+    (tmp_path / "camera.json").write_text(json.dumps(content))
+    assert read_camera(tmp_path / "camera.json") == camera
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (PLAIN | {"fx": "wide"}, "fx is 'wide'; expected a finite number"),
+        (PLAIN | {"width": 64}, "width is unknown; expected only fx, fy"),
+        (PLAIN | {"type": "Foo"}, "type is 'Foo'; expected one of Pinhole"),
+        ({"fx": 500}, "fy is missing"),
+        ({"version": 1, "model": "pinhole", "parameters": PLAIN}, "format is missing"),
+        ({"format": "x", "model": "pinhole", "parameters": PLAIN}, "format is 'x'; expected one"),
+        ({"type": "FeatureCollection"}, "not in a known calibration format"),
+    ],
+)
+def test_a_file_that_is_nearly_one_is_refused_with_the_key(
+    tmp_path: Path, content: dict[str, Any], words: str
+) -> None:
+    (tmp_path / "camera.json").write_text(json.dumps(content))
+    with pytest.raises(FileError, match=words):
+        read_camera(tmp_path / "camera.json")
 
 
 def test_a_ray_map_is_sent_to_npy(tmp_path: Path) -> None:

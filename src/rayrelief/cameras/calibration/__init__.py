@@ -154,6 +154,8 @@ def _reader_of(path: Path) -> tuple[Document, Reader]:
     """What a text or a binary file holds, and who can read it."""
     document = read_document(path)
     reader = next((each for each in READERS if each.recognises(document)), None)
+    if reader is None and camera_json.resembles(document):
+        return document, camera_json
     if reader is None:
         raise FileError(
             f"{path} is not in a known calibration format",

@@ -10,7 +10,7 @@ from typing import Any
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.brown_conrady import BrownConrady
 from rayrelief.cameras.cahvor import Cahvor
-from rayrelief.cameras.calibration.document import Document, naming_file
+from rayrelief.cameras.calibration.document import Document, Entries, naming_file
 from rayrelief.cameras.calibration.matrix_entries import read_size
 from rayrelief.cameras.calibration.reading import Reading, Request
 from rayrelief.cameras.calibration.writing import does_not_fit
@@ -38,6 +38,7 @@ from rayrelief.io.atomic import write_whole
 FORMAT = "camera.json of this library"
 SIGN = "rayrelief-camera"
 VERSION = 1
+TYPE = "type"  # of a camera in a report: the name of its class
 
 Parametric = IntrinsicCamera | Orthographic
 MODELS: dict[str, type[Parametric]] = {
@@ -71,9 +72,27 @@ def recognises(document: Document) -> bool:
     return document.mapping.get("format") == SIGN
 
 
+def resembles(document: Document) -> bool:
+    """Whether JSON that no reader recognises can be meant for a camera of this library.
+
+    Also one as a report tells it: its parameters alone, beside the type of a camera that is no
+    pinhole.
+    """
+    content = document.mapping
+    named = any(kind.__name__ == content.get(TYPE) for kind in MODELS.values())
+    alike = named or "fx" in content or {"model", "parameters"} <= content.keys()
+    return document.syntax == "json" and alike
+
+
 def read(document: Document, request: Request) -> Reading:
     """Camera of a document, every parameter checked; lengths in pixels."""
     entries = document.entries()
+    if not recognises(document) and "parameters" not in entries:
+        types = {kind.__name__: kind for kind in MODELS.values()}
+        plain = {name: value for name, value in entries.content.items() if name != TYPE}
+        kind = types[entries.text(TYPE, *types)] if TYPE in entries else Pinhole
+        return _read(kind, Entries(document.path, plain))
+    entries.text("format", SIGN)
     if entries.value("version") != VERSION:
         raise entries.error(
             "version",
@@ -81,8 +100,11 @@ def read(document: Document, request: Request) -> Reading:
             f"version {VERSION}",
             "Install a newer rayrelief, or write the camera again",
         )
-    kind = MODELS[entries.text("model", *MODELS)]
-    parameters = entries.entries("parameters")
+    return _read(MODELS[entries.text("model", *MODELS)], entries.entries("parameters"))
+
+
+def _read(kind: type[Parametric], parameters: Entries) -> Reading:
+    """Camera of its parameters, none of which is unknown, missing or no number."""
     known = {field.name: field for field in fields(kind)}
     for name in parameters.content:
         if name not in known:
@@ -92,7 +114,7 @@ def read(document: Document, request: Request) -> Reading:
     values: dict[str, Any] = {name: parameters.number(name) for name in (*required, *present)}
     if "size" in parameters:
         values["size"] = read_size(parameters, "size")
-    with naming_file(document.path):
+    with naming_file(parameters.path):
         return Reading(kind(**values))
 
 
