@@ -29,7 +29,7 @@ from rayrelief.cameras.calibration import (
     ray_map_file,
     ros_camera_info,
 )
-from rayrelief.cameras.calibration.camera_text import is_camera_text, parse_camera
+from rayrelief.cameras.calibration.camera_text import EXPECTED, is_camera_text, parse_camera
 from rayrelief.cameras.calibration.document import Document, naming_file, read_document
 from rayrelief.cameras.calibration.reading import KOrder, Reader, Reading, Request
 from rayrelief.cameras.intrinsics import (
@@ -124,6 +124,7 @@ def read_camera(
 def read_calibration(path: str | os.PathLike[str], request: Request | None = None) -> Reading:
     """Read a camera, and say which format it was and what was detected or assumed about it."""
     path, request = as_path(path), request or Request()
+    _check_word(path)
     others = dict.fromkeys(array_file.READABLE, array_file.read)
     others |= dict.fromkeys(photo.READABLE, photo.read)
     form, reading = others.get(path.suffix.lower(), _read_document)(path, request)
@@ -135,6 +136,17 @@ def read_calibration(path: str | os.PathLike[str], request: Request | None = Non
     if size is not None and form != camera_json.FORMAT:
         doubts += outside_note(reading.camera, size[1], size[0])
     return replace(reading, notes=(f"{path.name}: {form}", *reading.notes, *doubts))
+
+
+def _check_word(path: Path) -> None:
+    """Raise FileError for a word that is not known, and no file."""
+    is_word = path.parent == Path() and not path.suffix.strip(".0123456789")
+    if is_word and not path.exists():
+        raise FileError(
+            f"the camera '{path}' is no file, and no word that is known",
+            expected=EXPECTED,
+            remedy="Give one of these, or the path of a calibration file",
+        )
 
 
 def check_format(path: Path) -> None:
