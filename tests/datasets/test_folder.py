@@ -297,6 +297,13 @@ def test_folder_without_a_normal_map_lists_the_names(tmp_path):
         read_scene(tmp_path, convention="opengl", camera=CAMERA)
 
 
+def test_a_folder_of_many_maps_says_how_they_are_given(tmp_path):
+    for number in range(2):
+        write_png(tmp_path / f"frame_{number}.png", np.full((4, 5, 3), 128, np.uint8))
+    with pytest.raises(FileError, match=r"Many maps are given as .*/\*\.png, .*--sequence"):
+        read_scene(tmp_path, convention="opengl", camera=CAMERA)
+
+
 def test_missing_path(tmp_path):
     with pytest.raises(FileError, match="does not exist"):
         read_scene(tmp_path / "nowhere")

@@ -128,10 +128,16 @@ def find_normals(folder: Path) -> Path:
     """Return the one normal map of a folder."""
     source = only_file(folder, NORMAL_NAMES)
     if source is None:
+        remedy = "Rename your file, or pass its path instead of the folder"
+        suffixes = [each.suffix for each in sorted(folder.glob("*"))]
+        maps = [each for each in suffixes if each.lower() in NORMAL_SUFFIXES]
+        if len(maps) > 1:
+            every = folder / f"*{maps[0]}"
+            remedy += f". Many maps are given as {every}, frames of a video with --sequence"
         raise FileError(
             f"{folder} has no normal map",
             expected="one of " + ", ".join(NORMAL_NAMES),
-            remedy="Rename your file, or pass its path instead of the folder",
+            remedy=remedy,
         )
     return source
 
