@@ -69,7 +69,8 @@ class Layers:
         except InputError:  # a method without any
             weights = None
         return cls(
-            normals=result.input_normals.astype(np.float16),
+            # In half precision, faces that graze the rays would be judged otherwise than in a mesh.
+            normals=result.input_normals.astype(np.float32),
             jumps=result.active_jumps().astype(np.float32),
             segments=segments,
             floating=floating,
