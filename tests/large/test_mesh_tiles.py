@@ -47,7 +47,7 @@ def test_an_overview_without_faces_is_left_out(
     monkeypatch.setattr("rayrelief.large.tiles.OVERVIEW_PIXELS", 2500)
     mask = np.broadcast_to(np.arange(shape[1]) % 6 < 2, shape) | (shape[0] == 1)
     normals = np.broadcast_to(np.array([0.0, 0.0, -1.0]), (*shape, 3))
-    layout = Layout.of(*shape, 60, 8)
+    layout = Layout.of(shape[0], shape[1], 60, 8)
     camera = Orthographic(size=shape[::-1])
     depth, finished = depth_of(in_memory(normals, mask), camera, Smooth(), layout)
     assert np.array_equal(np.isfinite(depth), mask)
