@@ -62,6 +62,11 @@ class Preprocessing:
             remedy = "Leave it out to average such normals, with a warning if there are many"
             check_settings(self, facing_away=one_of(get_args(FacingAway), remedy))
 
+    @property
+    def averages(self) -> bool:
+        """Whether normals that face away are averaged."""
+        return self.facing_away in (None, "average")
+
 
 @dataclass(frozen=True)
 class PreprocessReport:
@@ -141,8 +146,7 @@ def prepare_normals(
         dropped = int(away.sum())
         inside &= ~away
     # As they are, they would be cut off: no surface has them.
-    averages = options.facing_away in (None, "average")
-    repair = away if averages else np.zeros_like(away)
+    repair = away if options.averages else np.zeros_like(away)
     if options.outlier_ratio is not None:
         incidence = np.einsum("...i,...i->...", unit, rays)
         odd = inside & ~away & _is_outlier(incidence, inside, options, joined)
@@ -183,6 +187,20 @@ def facing_away_limits(options: Preprocessing) -> tuple[float, float]:
     return (WARN_FRACTION, ERROR_FRACTION) if options.facing_away is None else (np.inf, np.inf)
 
 
+def many_face_away(fraction: float) -> IntegrationWarning:
+    """Warning of so large a share of normals that were averaged since they face away."""
+    return IntegrationWarning(
+        f"{facing_away_in_words(fraction)} and were averaged; expected less than 1 %. Check the "
+        "convention, or set facing_away (--facing-away) to 'average', 'keep' or 'drop' if this is "
+        "expected."
+    )
+
+
+def facing_away_in_words(fraction: float) -> str:
+    """The same share, in words."""
+    return f"{100 * fraction:.3g} % of the normals face away from the camera"
+
+
 def _is_window(width: Any) -> bool:
     return is_count(width) and width >= 3 and width % 2 == 1
 
@@ -215,7 +233,6 @@ def _judge_facing_away(
     worth_telling, too_many = facing_away_limits(options)
     if fraction <= worth_telling:
         return
-    found = f"{100 * fraction:.3g} % of the normals face away from the camera"
     if fraction > too_many:
         fitting = _conventions_that_fit(unit, rays, inside, camera)
         likely = (
@@ -226,17 +243,12 @@ def _judge_facing_away(
             else "No known convention fits; these may be world-space normals"
         )
         raise InputError(
-            found,
+            facing_away_in_words(fraction),
             expected="less than 1 %",
             remedy=f"{likely}. To continue anyway, set facing_away (--facing-away) to 'keep', "
             "'average' or 'drop'",
         )
-    warnings.warn(
-        f"{found} and were averaged; expected less than 1 %. Check the convention, or set "
-        "facing_away (--facing-away) to 'average', 'keep' or 'drop' if this is expected.",
-        IntegrationWarning,
-        stacklevel=5,
-    )
+    warnings.warn(many_face_away(fraction), stacklevel=5)
 
 
 def _conventions_that_fit(

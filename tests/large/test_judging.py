@@ -7,6 +7,7 @@ import pytest
 
 import rayrelief
 from rayrelief.cameras import Equidistant, Orthographic
+from rayrelief.cli.runs.large_report import last_notes
 from rayrelief.errors import InputError
 from rayrelief.large.layout import Layout
 from rayrelief.methods import Smooth
@@ -56,6 +57,21 @@ def test_a_block_without_rays_is_as_one_outside_the_mask(in_memory, depth_of):
     normals = -np.where(np.isfinite(rays), rays, 1.0)
     depth, _ = depth_of(in_memory(normals, np.ones((SIDE, SIDE), bool)), camera, Smooth(), LAYOUT)
     np.testing.assert_array_equal(np.isfinite(depth), np.isfinite(rays[..., 0]))
+
+
+@pytest.mark.parametrize("option", [None, "average", "keep", "drop"])
+def test_some_that_face_away_are_told_as_of_a_map_in_memory(option, relief, depth_of):
+    method = Smooth(preprocessing=Preprocessing(facing_away=option))
+    relief.normals[3::7, ::2, 2] *= -1
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        whole = rayrelief.integrate(relief.normals, CAMERA, mask=relief.mask, method=method)
+        _, finished = depth_of(relief, CAMERA, method, LAYOUT)
+    count = len(whole.preprocessing.notes())
+    assert count == (1 if option == "keep" else 2)
+    assert last_notes(finished)[:count] == whole.preprocessing.notes()
+    assert len(told) == (0 if option else 2)
+    assert len({str(each.message) for each in told}) <= 1
 
 
 @pytest.mark.parametrize("option", ["average", "keep", "drop"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,15 @@ from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.methods.base import Method
-from rayrelief.preprocess import EDGE_ON, Preprocessing, facing_away_limits, prepare_normals
+from rayrelief.preprocess import (
+    EDGE_ON,
+    Preprocessing,
+    PreprocessReport,
+    facing_away_in_words,
+    facing_away_limits,
+    many_face_away,
+    prepare_normals,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class Judge:
     """
 
     def __init__(self, method: Method, layout: Layout) -> None:
-        self._most = facing_away_limits(getattr(method, "preprocessing", Preprocessing()))[1]
+        self._many, self._most = facing_away_limits(preprocessing_of(method))
         self._layout = layout
         self._left = math.prod(layout.shape)
         self._pixels = self._normals = self._away = 0
@@ -65,15 +75,15 @@ class Judge:
         self._away += decided.facing_away
         if self._away > self._most * (self._normals + self._left):
             raise MapRefusedError(
-                f"{100 * self._away / self._normals:.3g} % of the normals face away from the "
-                "camera" + (", as far as was looked" if self._left else ""),
+                facing_away_in_words(self._away / self._normals)
+                + (", as far as was looked" if self._left else ""),
                 expected="less than 1 %",
                 remedy="Check the convention (--convention). To continue anyway, set facing_away "
                 "(--facing-away) to 'keep', 'average' or 'drop'",
             )
 
     def close(self) -> None:
-        """MapRefusedError if no block has a pixel."""
+        """Warn if many face away; MapRefusedError if no block has a pixel."""
         if not self._pixels:
             raise MapRefusedError(
                 "no pixel of the map has a normal inside the mask"
@@ -81,6 +91,35 @@ class Judge:
                 expected="at least one",
                 remedy="Check the map, its convention and its mask",
             )
+        if self._away > self._many * self._normals:
+            warnings.warn(many_face_away(self._away / self._normals), stacklevel=3)
+
+
+def preprocessing_of(method: Method) -> Preprocessing:
+    """How a method treats normals that face away, and outliers."""
+    options: Preprocessing = getattr(method, "preprocessing", Preprocessing())
+    return options
+
+
+def notes_of_normals(decided: Sequence[Decided], method: Method) -> tuple[str, ...]:
+    """Notes on normals that face away, as those on a map in memory."""
+    options = preprocessing_of(method)
+    pixels, normals, away = (
+        sum(getattr(each, name) for each in decided)
+        for name in ("pixels", "normals", "facing_away")
+    )
+    dropped = normals - pixels
+    # Blocks do not count their outliers, of which some may have been averaged, too.
+    are_counted = options.averages and options.outlier_ratio is None
+    return PreprocessReport(
+        pixels=normals,
+        without_normal=0,
+        without_ray=0,
+        facing_away=away,
+        averaged=away - dropped if are_counted else 0,
+        dropped=dropped,
+        outliers=0,
+    ).notes()
 
 
 def usable(

@@ -25,7 +25,7 @@ from rayrelief.large.joining import (
     glued,
     residual_of_core,
 )
-from rayrelief.large.judging import Decided, usable
+from rayrelief.large.judging import Decided, preprocessing_of, usable
 from rayrelief.large.layout import Block, Window, shape_of, within
 from rayrelief.large.store import JOINED, SHORT, refusing_damage
 from rayrelief.large.sweeping import centre_alone, solve_block
@@ -124,7 +124,7 @@ def finish(job: Job, given: tuple[int, Moves], sweep: int) -> None:
 
 
 def _preprocessing(job: Job) -> Preprocessing:
-    options: Preprocessing = getattr(job.method, "preprocessing", Preprocessing())
+    options = preprocessing_of(job.method)
     return replace(options, facing_away=options.facing_away or "average")
 
 

@@ -12,6 +12,7 @@ from rayrelief.components import free_note
 from rayrelief.errors import FileError
 from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.large.arrays import MapFile
+from rayrelief.large.judging import notes_of_normals
 from rayrelief.large.layout import Layout, shape_of
 from rayrelief.large.leftovers import Leftovers
 from rayrelief.large.running import Finished
@@ -93,7 +94,9 @@ def describe(
 
 def last_notes(finished: Finished) -> tuple[str, ...]:
     """What is told when a map is done."""
-    return free_note(finished.components, finished.job.camera.central)
+    job = finished.job
+    free = free_note(finished.components, job.camera.central)
+    return *notes_of_normals(finished.decided, job.method), *free
 
 
 def summary(report: dict[str, Any], out: Path, notes: Sequence[str]) -> str:
