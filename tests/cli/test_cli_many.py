@@ -276,6 +276,28 @@ def test_a_sequence_starts_each_frame_from_the_last_also_after_a_stop(
     assert (out / "2" / "depth.npy").read_bytes() == depth
 
 
+@pytest.mark.parametrize("sequence", [(), ("--sequence",)])
+def test_maps_of_dust_have_a_row_and_a_short_report(
+    here, run, tmp_path, out, read_report, sequence, monkeypatch
+):
+    monkeypatch.setattr("rayrelief.cli.runs.report.LISTED", 10)
+    for reader in ("batch.fingerprint", "cli.runs.report"):  # of a report that is too long
+        monkeypatch.setattr(f"rayrelief.{reader}.read_report", lambda _: None)
+    maps = tmp_path / "dusty"
+    maps.mkdir()
+    normals = np.full((24, 32, 3), np.nan)
+    normals[::4, ::4] = normals[::4, 1::4] = normals[0, 2] = 0.0, 0.0, -1.0
+    for name in "ab":
+        np.save(maps / f"{name}.npy", normals)
+    words = ("--convention", "opencv", "--fov", 50, *FAST, *sequence)
+    assert run("integrate", *sorted(maps.iterdir()), "-o", out, *words).code == 0
+    for row in rows_of(out).values():
+        assert (row["pixels"], row["components"]) == ("97", "48")
+        report = read_report(out / row["name"])
+        assert (report["pixels"], report["component_count"]) == (97, 48)
+        assert report["components"] == [3] + [2] * 9
+
+
 @pytest.fixture
 def frames(tmp_path):
     """Folder of four maps, whose normals are longer than 1, with a cut in the middle."""

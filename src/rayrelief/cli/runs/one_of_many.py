@@ -20,6 +20,7 @@ from rayrelief.cli.options.shared import Input
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.inputs import check_apart, check_not_replaced, scene_files
 from rayrelief.cli.runs.places import result_files
+from rayrelief.cli.runs.report import finite
 from rayrelief.cli.runs.run import integrate_into
 from rayrelief.cli.runs.summary import Row, failed_row, row_of
 from rayrelief.cli.runs.writing import Finished
@@ -116,11 +117,14 @@ class OneOfMany:
         report = finished_report(out / REPORT_NAME, mark)
         was_there = report is not None
         if report is None:
-            self._integrate(planned, surface, read, mark)
-            report = finished_report(out / REPORT_NAME, mark)
+            report = finite(self._integrate(planned, surface, read, mark).report)
         preview = out / "preview.png"
         picture = thumbnail(preview, self.picture_side) if preview.is_file() else None
-        return Done(row_of(planned, report or {}), picture, was_there=was_there)
+        return Done(self._row(planned, report, was_there), picture, was_there=was_there)
+
+    def _row(self, planned: PlannedMap, report: dict[str, Any], was_there: bool) -> Row:
+        """Row of a map that is done."""
+        return row_of(planned, report)
 
     def _integrate(
         self, planned: PlannedMap, surface: SurfaceOptions, read: list[Path], mark: str

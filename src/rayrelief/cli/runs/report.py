@@ -34,6 +34,7 @@ from rayrelief.scene import Scene
 # What a run writes: other names in a report are none of its results.
 RESULT = re.compile(r"(depth|mesh|preview|layers|camera|rays)\.[a-z]+")
 
+LISTED = 1000  # sizes of components: of dust there are millions
 LIBRARIES = ("numpy", "scipy", "numba", "OpenEXR", "trimesh")
 # Not InputError, which refuses what was given: then nothing is run, and the folder stays as it is.
 FAILURES = (MemoryError, OSError, ImportError, FileError, IntegrationError)
@@ -68,7 +69,9 @@ def build_report(
             "notes": list(result.status.notes),
         },
         "depth_kind": result.depth_kind,
-        "components": list(result.components.sizes),
+        "pixels": sum(result.components.sizes),
+        "component_count": result.components.count,
+        "components": list(result.components.sizes[:LISTED]),  # the largest come first
         "mean_angle_degrees": result.mean_angle(),
         "errors": None if errors is None else plain(errors),
         "files": files,
@@ -141,8 +144,8 @@ def earlier_files(path: Path) -> list[str]:
 
 
 def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:
-    """Strict JSON: a number that JSON does not have becomes null."""
-    return json.dumps(_finite(report), indent=2, allow_nan=False)
+    """Strict JSON of a report."""
+    return json.dumps(finite(report), indent=2, allow_nan=False)
 
 
 def _version(name: str) -> str | None:
@@ -177,11 +180,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """What strict JSON holds of a value: null in place of a number that it does not have."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,9 +11,9 @@ from rayrelief.batch.plan import PlannedMap
 from rayrelief.batch.sequence import LastFrame
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.one_of_many import Done, OneOfMany
+from rayrelief.cli.runs.summary import Row
 from rayrelief.cli.runs.writing import Finished
 from rayrelief.io.depth import read_depth
-from rayrelief.io.reports import REPORT_NAME, read_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,17 +82,18 @@ class InSequence(OneOfMany):
 
     def _done(self, planned: PlannedMap) -> Done:
         try:
-            done = super()._done(planned)
+            return super()._done(planned)
         except BaseException:
             self.before[0] = Before("failed")
             raise
-        report = read_report(planned.folder / REPORT_NAME) or {}
-        if done.was_there:
+
+    def _row(self, planned: PlannedMap, report: dict[str, Any], was_there: bool) -> Row:
+        if was_there:
             is_start = report["status"]["ok"]
             read = partial(self._kept, planned) if is_start else _nothing
             self.before[0] = Before(report["fingerprint"], read)
         cuts = (line.removeprefix(CUT) for line in report["surface"] if line.startswith(CUT))
-        return replace(done, row=done.row | {"cut": next(cuts, "")})
+        return super()._row(planned, report, was_there) | {"cut": next(cuts, "")}
 
     def _surface(self) -> SurfaceOptions:
         given = {each.name: getattr(self.surface, each.name) for each in fields(SurfaceOptions)}
