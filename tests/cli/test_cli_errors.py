@@ -388,6 +388,26 @@ def test_a_file_that_cannot_be_written_costs_neither_the_others_nor_the_report(
     assert set(report["files"]) == {"report.json"} | results - {name}
 
 
+def test_a_mesh_beyond_what_its_format_can_hold_costs_no_other_file(
+    run, sphere, out, monkeypatch, read_report
+):
+    options = ("--threads", 1, "--max-iterations", 2, "--mesh-format", "glb,ply")
+    words = ("integrate", sphere, "-o", out, *options)
+    assert run(*words).code == 0
+    names = {path.name for path in out.iterdir()}
+    largest = (out / "mesh.glb").stat().st_size
+    monkeypatch.setattr("rayrelief.io.glb.LARGEST", largest)
+    assert run(*words).code == 0
+    monkeypatch.setattr("rayrelief.io.glb.LARGEST", largest - 1)
+    (out / "mesh.glb").unlink()
+    line = run(*words).error()
+    assert f"{out / 'mesh.glb'} is not written: the mesh takes" in line
+    assert "expected at most" in line
+    assert "--max-error" in line
+    assert {path.name for path in out.iterdir()} == names - {"mesh.glb"}
+    assert "mesh.ply" in read_report(out)["files"]
+
+
 def test_when_nothing_can_be_computed_from_a_result_there_is_still_a_report(
     run, sphere, out, monkeypatch, read_report
 ):

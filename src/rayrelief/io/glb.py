@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import from_opencv
+from rayrelief.errors import InputError
 from rayrelief.io.images import encode_png
+from rayrelief.memory import in_words
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.seams import without_seam
 
 MAGIC, VERSION, JSON, BINARY = b"glTF", 2, b"JSON", b"BIN\0"
 FLOAT, UNSIGNED = 5126, 5125  # types of numbers
+LARGEST = 2**32 - 1  # bytes of a file
 VERTICES, INDICES = 34962, 34963  # what a graphics chip reads them as
 MATT = {"metallicFactor": 0.0, "roughnessFactor": 1.0}
 
@@ -89,17 +92,24 @@ class _File:
         return len(self._arrays) - 1
 
     def finished(self, tree: dict[str, Any]) -> bytes:
-        """Bytes of the whole file."""
-        data = b"".join(self._data)
+        """Bytes of the whole file; InputError if it says in 32 bits no more how long it is."""
+        size = sum(map(len, self._data))
         tree |= {"accessors": self._arrays, "bufferViews": self._views}
-        tree |= {"buffers": [{"byteLength": len(data)}]}
+        tree |= {"buffers": [{"byteLength": size}]}
         head = _padded(json.dumps(tree).encode("ascii"), b" ")
-        chunks = [
-            struct.pack("<I4s", len(each), name) + each
-            for name, each in ((JSON, head), (BINARY, data))
-        ]
-        length = 12 + sum(map(len, chunks))
-        return b"".join((struct.pack("<4sII", MAGIC, VERSION, length), *chunks))
+        length = 12 + 8 + len(head) + 8 + size
+        if length > LARGEST:
+            raise InputError(
+                f"the mesh takes {in_words(length)} as .glb",
+                expected=f"at most {in_words(LARGEST)}, which the format can hold",
+                remedy="Write it to .ply, or with fewer faces (--max-error)",
+            )
+        chunks = (
+            struct.pack("<4sII", MAGIC, VERSION, length),
+            *(struct.pack("<I4s", len(head), JSON), head),
+            *(struct.pack("<I4s", size, BINARY), *self._data),
+        )
+        return b"".join(chunks)
 
 
 def _padded(data: bytes, filling: bytes) -> bytes:
