@@ -339,6 +339,8 @@ def test_a_surface_around_the_camera_is_looked_into(results, tmp_path, browser, 
     ("layer", "words"),
     [
         ({"segments": np.full((20, 30), 2**31 - 1)}, "segments from 2147483647"),
+        ({"segments": np.full((20, 30), -1)}, "segments from -1 to -1; expected at least one"),
+        ({"error": np.full((20, 30), np.nan)}, "an error that is known at no pixel"),
         ({"segments": np.zeros((20, 30))}, "segments of the type float64"),
         ({"weights": np.full((20, 30), "x")}, "weights of the type <U1"),
         ({"normals": np.zeros((20, 30, 2))}, "normals of the shape"),

@@ -106,9 +106,14 @@ class Layers:
                 found = f"{path} holds {name} of the type {image.dtype}"
                 raise FileError(found, expected="what a run has written", remedy=remedy)
         labels = images.get("segments")
-        if labels is not None and not (labels.min() >= -1 and labels.max() < labels.size):
+        if labels is not None and not (labels.min() >= -1 and 0 <= labels.max() < labels.size):
             found = f"{path} holds segments from {labels.min()} to {labels.max()}"
-            raise FileError(found, expected="no more of them than pixels", remedy=remedy)
+            expected = "at least one, and no more of them than pixels"
+            raise FileError(found, expected=expected, remedy=remedy)
+        error = images.get("error")
+        if error is not None and not np.isfinite(error).any():
+            found = f"{path} holds an error that is known at no pixel"
+            raise FileError(found, expected="what a run has written", remedy=remedy)
         places = images.get("edges")
         if places is not None and not (places >= 0).all() & (places < 4 * np.prod(shape)).all():
             found = f"{path} holds edges of pixels that there are not"
