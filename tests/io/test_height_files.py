@@ -14,8 +14,9 @@ from rayrelief.io.png_chunks import read_text
 HEIGHT = np.array([[0.5, np.nan, 3.0], [-1.0, 2.0, 0.0]])
 
 
-def test_white_is_high_and_the_text_gives_the_height_back(tmp_path):
-    write_height(tmp_path / "h.png", HEIGHT)
+@pytest.mark.parametrize("outside", [np.nan, np.inf, -np.inf])
+def test_white_is_high_and_the_text_gives_the_height_back(tmp_path, outside):
+    write_height(tmp_path / "h.png", np.where(np.isnan(HEIGHT), outside, HEIGHT))
     values = read_array(tmp_path / "h.png", keys=())
     assert (values.dtype, values[0, 2], values[1, 0], values[0, 1]) == (np.uint16, 65535, 0, 0)
     text = read_text((tmp_path / "h.png").read_bytes())

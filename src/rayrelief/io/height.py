@@ -28,7 +28,7 @@ def check_height_suffix(path: Path) -> None:
 
 
 def write_height(path: str | os.PathLike[str], height: npt.ArrayLike) -> None:
-    """Write a height map (H, W), NaN outside, white is high.
+    """Write a height map (H, W), not finite outside, white is high.
 
     The suffix chooses the format: .png has 16 bits from the lowest point, black, to the highest,
     white, with the scale and the offset in height = HeightOffset + HeightScale * value as text;
@@ -50,9 +50,11 @@ def write_height(path: str | os.PathLike[str], height: npt.ArrayLike) -> None:
 
 
 def _png(height: FloatArray) -> bytes:
-    low, high = float(np.nanmin(height)), float(np.nanmax(height))
+    inside = np.isfinite(height)
+    low, high = float(height[inside].min()), float(height[inside].max())
     scale = (high - low) / PNG_TOP or 1.0  # of a constant height any will do
-    values = np.nan_to_num(np.rint((height - low) / scale)).astype(np.uint16)
+    values = np.zeros(height.shape, np.uint16)
+    values[inside] = np.rint((height[inside] - low) / scale)
     text = {
         "HeightOffset": repr(low),
         "HeightScale": repr(scale),
