@@ -179,10 +179,31 @@ def test_files_of_an_earlier_run_are_named_and_stay(run, plane, out, read_report
     del before["report.json"]
     assert before.items() <= contents(out).items()
 
-    third = run("integrate", plane, "-o", out, "--json", *BARE)
-    (told,) = (line for line in third.lines("warning: ") if LEFT in line)
-    assert told.endswith(": rays.npy")
-    assert third.json()["status"]["ok"]
+    (out / "layers.npz").unlink()
+    for _ in range(2):  # as long as they are there
+        third = run("integrate", plane, "-o", out, "--json", *BARE)
+        (told,) = (line for line in third.lines("warning: ") if LEFT in line)
+        assert told.endswith(": rays.npy, depth.npy, mesh.stl")
+        assert third.json()["status"]["ok"]
+        assert read_report(out)["left"] == ["rays.npy", "depth.npy", "mesh.stl"]
+
+
+@pytest.mark.usefixtures("no_preview")
+def test_files_of_an_earlier_run_are_named_also_after_one_that_failed(
+    run, plane, out, monkeypatch, read_report
+):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    formats = ("--depth-format", "npy", "--mesh-format", "stl")
+    assert run("integrate", plane, "-o", out, *formats, *ONE_THREAD).code == 0
+    left = ["depth.npy", "mesh.stl", "layers.npz", "camera.json"]
+    with monkeypatch.context() as patch:
+        patch.setattr("rayrelief.cli.runs.run.integrate", exhausted)
+        assert run("integrate", plane, "-o", out, *BARE).code == 1
+    assert (read_report(out)["files"], read_report(out)["left"]) == ([], left)
+    told = run("integrate", plane, "-o", out, *BARE).lines("warning: ")
+    assert [line.rpartition(": ")[2] for line in told if LEFT in line] == [", ".join(left[:3])]
 
 
 @pytest.mark.usefixtures("no_preview")
@@ -202,6 +223,8 @@ TAMPERED = [
     {"rayrelief": "0.1.0"},
     {"rayrelief": "0.1.0", "files": "depth.npy"},
     {"rayrelief": "0.1.0", "files": {"depth.npy": 1}},
+    {"rayrelief": "0.1.0", "files": [], "left": "depth.npy"},
+    {"rayrelief": "0.1.0", "left": [5, None, ["depth.npy"], "../depth.npy", "notes.txt"]},
     {"rayrelief": "0.1.0", "files": [5, None, ["depth.npy"], "", ".", "..", "notes.txt"]},
     {"rayrelief": "0.1.0", "files": ["../depth.npy", "deeper/depth.npy", "./depth.npy"]},
     {"rayrelief": "0.1.0", "files": ["deeper", "mesh.obj", "DEPTH.NPY", "depth.npy\n", "depth"]},

@@ -31,7 +31,16 @@ def result_in(folder: Path, names: Iterable[str], report: dict[str, Any] | None)
 
 def files_of_run(report: dict[str, Any] | None) -> list[str]:
     """Names of the files that a report lists."""
-    listed = None if report is None else report.get("files")
+    return _names(report, "files")
+
+
+def left_beside(report: dict[str, Any] | None) -> list[str]:
+    """Names of the files of earlier runs that a run has found and not written again."""
+    return _names(report, "left")
+
+
+def _names(report: dict[str, Any] | None, key: str) -> list[str]:
+    listed = None if report is None else report.get(key)
     names = listed if isinstance(listed, list) else []
     return [name for name in names if isinstance(name, str)]
 

@@ -23,7 +23,7 @@ from rayrelief.conventions import FloatArray
 from rayrelief.errors import FileError, IntegrationError, RayreliefError
 from rayrelief.evaluation.metrics import DepthErrors
 from rayrelief.io.atomic import together, write_whole
-from rayrelief.io.reports import files_of_run, read_report
+from rayrelief.io.reports import files_of_run, left_beside, read_report
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.base import LeftOut
 from rayrelief.mesh.quads import quads_of
@@ -95,7 +95,7 @@ def reported(path: Path, **known: Any) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        ended = {"status": failed_status(in_parts(error)), "files": []}
+        ended = {"status": failed_status(in_parts(error)), "files": [], "left": earlier_files(path)}
         report = {"rayrelief": rayrelief.__version__, **known, **ended}
         with suppress(*EXPECTED), together() as batch:  # the first error is the one to be told
             write_whole(path, to_json(report) + "\n")
@@ -138,9 +138,15 @@ def _sides(mesh: Mesh) -> FloatArray:
 
 
 def earlier_files(path: Path) -> list[str]:
-    """Names of results that the report of an earlier run lists; none without such a report."""
-    listed = files_of_run(read_report(path))
-    return list(dict.fromkeys(name for name in listed if RESULT.fullmatch(name)))
+    """Names of results of earlier runs that lie beside their report; none without such a report."""
+    report = read_report(path)
+    names = dict.fromkeys((*files_of_run(report), *left_beside(report)))
+    return [name for name in names if RESULT.fullmatch(name) and (path.parent / name).is_file()]
+
+
+def left_in_words(names: list[str]) -> str:
+    """What is told of such files."""
+    return f"left from an earlier run, not of this one: {', '.join(names)}"
 
 
 def to_json(report: dict[str, Any] | list[dict[str, Any]]) -> str:

@@ -17,6 +17,7 @@ from rayrelief.cli.runs.report import (
     describe_mesh,
     earlier_files,
     failed_status,
+    left_in_words,
     plain,
     reported,
     to_json,
@@ -79,8 +80,9 @@ def write_result(
             written += surface.write(result)
         writing = time.perf_counter() - began
         took = {"integrate": seconds, "compile": compiling, "write": writing}
-        _say_what_is_left(out, written)
+        left = _say_what_is_left(out, written)
         report = build_report(scene, result, took, errors, [path.name for path in written])
+        report["left"] = left
         if mesh is None:
             report["mesh"] = None
         else:
@@ -179,12 +181,12 @@ def _left_out(
         failures.append(FileError(found, expected=expected, remedy=told.remedy))
 
 
-def _say_what_is_left(out: Path, written: list[Path]) -> None:
-    """Name what the report of an earlier run lists and this one did not write.
+def _say_what_is_left(out: Path, written: list[Path]) -> list[str]:
+    """Name what the reports of earlier runs list and this one did not write.
 
     A camera or a depth of the earlier surface would pass for that of the new one.
     """
-    names = [name for name in earlier_files(out / REPORT_NAME) if (out / name).is_file()]
-    left = [name for name in names if out / name not in written]
+    left = [name for name in earlier_files(out / REPORT_NAME) if out / name not in written]
     if left:
-        say(f"warning: {out}: left from an earlier run, not of this one: {', '.join(left)}")
+        say(f"warning: {out}: {left_in_words(left)}")
+    return left
