@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from rayrelief.synthetic.surroundings import wavy_relief
 from reference.layout import write_layout
 
 FAST = ("--max-iterations", 2, "--depth-format", "npy", "--mesh-format", "none")
+LEFT = "left from an earlier run"
 TIMEOUT = 600  # seconds: only a run that hangs gets there
 
 
@@ -178,9 +180,32 @@ def test_a_map_whose_files_did_not_fit_is_a_row_and_done_again(
         assert run("integrate", maps, "-o", out, *FAST).code == 1
     assert rows_of(out)["a"]["outcome"] == "failed"
     assert "preview.png is not written" in rows_of(out)["a"]["message"]
+    assert LEFT not in rows_of(out)["a"]["message"]
     run("integrate", maps, "-o", out, *FAST)
     assert rows_of(out)["a"]["outcome"] != "failed"
     assert "preview.png" in read_report(out / "a")["files"]
+
+
+@pytest.mark.parametrize("kind", ["broken", "exhausted"])
+def test_the_row_of_a_map_that_fails_names_the_files_of_its_earlier_result(
+    here, run, maps, out, kind, monkeypatch
+):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    run("integrate", maps, "-o", out, *FAST)
+    assert LEFT not in rows_of(out)["bad"]["message"]
+    if kind == "broken":
+        (maps / "a" / "normal_map.png").write_bytes(b"no picture")
+    else:
+        shutil.rmtree(maps / "a")
+        write_layout(maps / "a", gallery.plane(16, 12))
+        monkeypatch.setattr("rayrelief.cli.runs.run.integrate", exhausted)
+    for _ in range(2):  # as long as they are there
+        errors = run("integrate", maps / "a", maps / "bad", "-o", out, *FAST).lines("error: ")
+        told = f"{LEFT}, not of this one: depth.npy, preview.png, layers.npz, camera.json"
+        assert rows_of(out)["a"]["message"].endswith(told)
+        assert sorted(line.endswith(told) for line in errors) == [False, True]
 
 
 def test_heights_lie_beside_their_maps(here, run, maps, out):

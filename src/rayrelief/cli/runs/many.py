@@ -19,9 +19,9 @@ from rayrelief.batch.running import run
 from rayrelief.cameras.calibration import is_camera_text
 from rayrelief.cli.runs.one_of_many import Done, OneOfMany, failed
 from rayrelief.cli.runs.places import check_folder
-from rayrelief.cli.runs.report import to_json
+from rayrelief.cli.runs.report import FAILED, to_json
 from rayrelief.cli.runs.sequence import InSequence
-from rayrelief.cli.runs.summary import FAILED, Row, as_csv, as_table, has_surface
+from rayrelief.cli.runs.summary import Row, as_csv, as_table, has_surface
 from rayrelief.cli.runs.writing import NO_SURFACE
 from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import EXIT_FAILED, counting, say, show, tell

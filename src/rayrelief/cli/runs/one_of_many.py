@@ -20,7 +20,7 @@ from rayrelief.cli.options.shared import Input
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.inputs import check_apart, check_not_replaced, scene_files
 from rayrelief.cli.runs.places import result_files
-from rayrelief.cli.runs.report import finite
+from rayrelief.cli.runs.report import finite, left_by_others, left_in_words
 from rayrelief.cli.runs.run import integrate_into
 from rayrelief.cli.runs.summary import Row, failed_row, row_of
 from rayrelief.cli.runs.writing import Finished
@@ -161,8 +161,10 @@ class OneOfMany:
 
 
 def failed(planned: PlannedMap, error: BaseException) -> Done:
-    """Outcome of a map that could not be integrated."""
+    """Outcome of a map that could not be integrated, whose folder may hold an earlier result."""
     message = in_words(error)
+    if left := left_by_others(planned.folder / REPORT_NAME):
+        message += f" In its folder, {left_in_words(left)}"
     return Done(failed_row(planned, message), said=(f"error: {message}",))
 
 

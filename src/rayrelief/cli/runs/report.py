@@ -34,6 +34,7 @@ from rayrelief.scene import Scene
 # What a run writes: other names in a report are none of its results.
 RESULT = re.compile(r"(depth|mesh|preview|layers|camera|rays)\.[a-z]+")
 
+FAILED = "failed"  # how a run ended that has no surface, or not all of its files
 LISTED = 1000  # sizes of components: of dust there are millions
 LIBRARIES = ("numpy", "scipy", "numba", "OpenEXR", "trimesh")
 # Not InputError, which refuses what was given: then nothing is run, and the folder stays as it is.
@@ -107,7 +108,7 @@ def reported(path: Path, **known: Any) -> Iterator[None]:
 def failed_status(error: RayreliefError) -> dict[str, Any]:
     """Status of a run that ended by an error."""
     cause, remedy = error.found, error.remedy
-    return {"outcome": "failed", "ok": False, "cause": cause, "remedy": remedy, "notes": []}
+    return {"outcome": FAILED, "ok": False, "cause": cause, "remedy": remedy, "notes": []}
 
 
 def describe_mesh(mesh: Mesh, *, quads: bool = False) -> dict[str, Any]:
@@ -142,6 +143,15 @@ def earlier_files(path: Path) -> list[str]:
     report = read_report(path)
     names = dict.fromkeys((*files_of_run(report), *left_beside(report)))
     return [name for name in names if RESULT.fullmatch(name) and (path.parent / name).is_file()]
+
+
+def left_by_others(path: Path) -> list[str]:
+    """The same after a run that has failed: without what it has written all the same."""
+    report = read_report(path) or {}
+    status = report.get("status")
+    has_failed = isinstance(status, dict) and status.get("outcome") == FAILED
+    own = files_of_run(report) if has_failed else []
+    return [name for name in earlier_files(path) if name not in own]
 
 
 def left_in_words(names: list[str]) -> str:

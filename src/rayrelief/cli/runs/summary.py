@@ -10,12 +10,12 @@ from rich.table import Table
 
 from rayrelief.batch.plan import PlannedMap
 from rayrelief.cli.runs.error_table import as_text, number
+from rayrelief.cli.runs.report import FAILED
 from rayrelief.errors import Outcome, printable
 from rayrelief.io.reports import notes_of
 
 Row = dict[str, Any]
 
-FAILED = "failed"
 # No times: the summary of the same maps is the same, wherever and how often they are done.
 COLUMNS = (
     "name",
