@@ -264,6 +264,11 @@ def test_a_folder_of_several_results_says_which_they_are(results):
         page.Shown.read(results.parent)
 
 
+def test_a_folder_that_is_not_there_is_told_as_such(tmp_path):
+    with pytest.raises(FileError, match=r"out does not exist; expected a folder .* Check the path"):
+        page.write_page(tmp_path / "page.html", [tmp_path / "out"])
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 def test_a_pipe_in_the_place_of_a_report_is_none(results, tmp_path):
     (results / "report.json").unlink()

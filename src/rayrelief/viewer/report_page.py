@@ -23,7 +23,7 @@ from rayrelief.io.images import encode_png, read_picture
 from rayrelief.io.mesh_reading import read_triangles
 from rayrelief.io.meshes import SUFFIXES
 from rayrelief.io.reports import REPORT_NAME, notes_of, read_report, result_in
-from rayrelief.io.sources import read_bytes
+from rayrelief.io.sources import missing, read_bytes
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.words import in_words
 from rayrelief.meshing import CUT
@@ -55,10 +55,13 @@ READ = (REPORT_NAME, LAYERS, PREVIEW, *DEPTHS, *CAMERAS, *MESHES)  # of a folder
 
 def _no_report(folder: Path) -> FileError:
     """What to do with a folder that has no report, but may hold some that have."""
+    expected = "a folder that 'rayrelief integrate' has written for one map"
+    if not folder.exists():
+        return missing(folder, expected)
     inside, remedy = results_inside(folder)
     return FileError(
         f"{folder} has no {REPORT_NAME}{inside}",
-        expected="a folder that 'rayrelief integrate' has written for one map",
+        expected=expected,
         remedy=remedy or "Give the folder after its -o",
     )
 
