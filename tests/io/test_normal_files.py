@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rayrelief.errors import FileError
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import write_png
+from rayrelief.io.masks import read_mask
 from rayrelief.io.normals import read_normals
 
 
@@ -43,6 +44,16 @@ def test_integers_decode_to_half_a_step(tmp_path, suffix, dtype):
     assert f"{8 * encoded.itemsize}-bit" in note
     assert f"value / {top} * 2 - 1" in note
     assert file.mask is None
+
+
+def test_integers_of_the_other_byte_order_are_read_as_those_of_this_one(tmp_path):
+    mask = np.arange(24, dtype=">u2").reshape(4, 6) * 2000
+    for order in "<>":
+        np.save(tmp_path / f"{order}.npy", encode(dome(), np.uint16).astype(f"{order}u2"))
+        np.save(tmp_path / f"mask{order}.npy", mask.astype(f"{order}u2"))
+    for read, prefix in ((lambda path: read_normals(path).normals, ""), (read_mask, "mask")):
+        first, second = (read(tmp_path / f"{prefix}{order}.npy") for order in "<>")
+        np.testing.assert_array_equal(first, second)
 
 
 def save_float(path, normals):

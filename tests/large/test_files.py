@@ -18,6 +18,7 @@ from rayrelief.cli.runs.large import Lines, parse_memory
 from rayrelief.large.layout import Layout, size_of
 from rayrelief.large.levels import halved
 from rayrelief.large.planning import kind_of
+from rayrelief.large.zarr_files import open_array
 from rayrelief.methods import Smooth
 from rayrelief.synthetic.gallery import sphere
 from rayrelief.synthetic.surroundings import wavy_relief
@@ -68,6 +69,15 @@ def test_zarr_to_zarr(relief, small_blocks, command, tmp_path):
     area = trimesh.Trimesh(one.vertices, one.faces, process=False).area
     assert sum(part.area for part in parts) == pytest.approx(area, rel=1e-3)
     assert not (tmp_path / "out.zarr.work").exists()
+
+
+def test_integers_of_either_byte_order(tmp_path):
+    values = np.arange(48, dtype=">u2").reshape(4, 4, 3) * 1000
+    written = {"shape": values.shape, "chunks": (4, 4, 3), "dtype": ">u2", "zarr_format": 2}
+    zarr.create_array(tmp_path / "map.zarr", **written)[:] = values
+    read = open_array(tmp_path / "map.zarr")
+    assert read.dtype == read[:4, :4].dtype == np.uint16
+    np.testing.assert_array_equal(read[:4, :4], values)
 
 
 def test_the_same_command_goes_on_whatever_is_free(relief, command, tmp_path, monkeypatch):

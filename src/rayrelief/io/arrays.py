@@ -48,7 +48,8 @@ def read_array(path: str | os.PathLike[str], *, keys: Sequence[str] = ()) -> npt
     Returns
     -------
     numpy.ndarray
-        Booleans, integers, or real or complex floats; never Python objects.
+        Booleans, integers, or real or complex floats, in the byte order of the machine; never
+        Python objects.
     """
     path = as_path(path)
     check_suffix(path, READERS, "an array", "Save the array in one of these formats")
@@ -59,7 +60,7 @@ def read_array(path: str | os.PathLike[str], *, keys: Sequence[str] = ()) -> npt
             expected="an array of numbers",
             remedy="Save it again as a plain numeric array",
         )
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def array_names(path: Path) -> tuple[str, ...]:

@@ -80,8 +80,8 @@ class ZarrArray:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the values."""
-        found: np.dtype[Any] = self.array.dtype
+        """Type of the values, in the byte order of the machine."""
+        found: np.dtype[Any] = self.array.dtype.newbyteorder("=")
         return found
 
     @property
@@ -108,7 +108,7 @@ class ZarrArray:
         try:
             # As many as usual take as many times the memory.
             with zarr_package().config.set({"async.concurrency": 1}):
-                return np.asarray(self.array[window])
+                return np.asarray(self.array[window], self.dtype)
         except RayreliefError:
             raise
         except BROKEN as error:
