@@ -16,7 +16,7 @@ from rayrelief.checks import Rule, is_count, is_not_negative, require
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError, InputError
 from rayrelief.io.atomic import atomic_write
-from rayrelief.io.sources import as_path, check_suffix
+from rayrelief.io.sources import as_path, check_suffix, open_file
 from rayrelief.meshing import CUT
 from rayrelief.optional import library
 from rayrelief.shading import PAPER, Image
@@ -219,6 +219,7 @@ def _check_mp4(path: Path, count: int) -> None:
     """OSError unless a film holds so many frames: of a full disk its writer says nothing."""
     import cv2
 
+    open_file(path).close()  # which refuses what is no regular file
     film = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG)
     held = 0
     while film.grab():
