@@ -144,6 +144,16 @@ def test_perspective_does_not_repeat():
         integrate(scene.normals, scene.camera, periodic=BOTH)
 
 
+def test_a_tile_that_is_steep_at_its_border_repeats():
+    v, u = np.mgrid[:48, :64]
+    edge = np.minimum(np.minimum(u, 63 - u), np.minimum(v, 47 - v)) / 12
+    height = -10 * np.sqrt(np.clip(edge, 0, 1))  # a pillow
+    slopes = [(np.roll(height, -1, axis) - np.roll(height, 1, axis)) / 2 for axis in (1, 0)]
+    normals = np.stack([*slopes, -np.ones(height.shape)], axis=-1)
+    for by in (0, 20):
+        assert seam(integrate(np.roll(normals, by, (0, 1)), Orthographic(), periodic=BOTH)).fits
+
+
 def test_the_sides_of_a_part_of_a_texture_do_not_fit_each_other():
     _, normals = texture(48, 64)
     part = integrate(normals[:40, :50], Orthographic(), periodic=BOTH)

@@ -13,11 +13,10 @@ from rayrelief.errors import InputError
 from rayrelief.formulation.confidence import check_any
 
 SAMPLED = 256  # rows and columns that are looked at for colours
-VARIED, UNIT, MOST = (
-    0.05,
-    0.03,
-    0.9,
-)  # range of each channel; error of a length; share of the pixels
+VARIED = 0.05  # range of each channel, at least
+GREY = 0.02  # difference between the channels of a background, at most
+UNIT = 0.03  # error of the length of a vector, at most
+MOST = 0.9  # share of the pixels
 
 
 def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -47,7 +46,7 @@ def check_decoded(normals: npt.NDArray[Any], mask: BoolArray) -> None:
     """
     rows, columns = (np.s_[:: -(-length // SAMPLED)] for length in mask.shape)
     colours = np.abs(normals[rows, columns][mask[rows, columns]].astype(np.float64))
-    colours = colours[np.isfinite(colours).all(axis=-1) & colours.any(axis=-1)]
+    colours = colours[np.isfinite(colours).all(axis=-1) & (np.ptp(colours, axis=-1) > GREY)]
     if not len(colours) or np.ptp(colours, axis=0).min() < VARIED:
         return
     raw, decoded = (

@@ -79,10 +79,12 @@ def other_axes(problem: Problem, x: FloatArray) -> tuple[str, ...]:
     """Say that the normals fit other axes, where they are not those of the surface."""
     graph = problem.graph
     inside = graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False)
-    fits = _median_angle(problem, x) < SUSPICIOUS_ANGLE
-    if fits and not inside_out(problem.normals, inside):
+    inwards = inside_out(problem.normals, inside)
+    if not inwards and _median_angle(problem, x) < SUSPICIOUS_ANGLE:
         return ()
-    return misread(problem.normals, inside, problem.view.camera)
+    told = misread(problem.normals, inside, problem.view.camera)
+    hollow = "unless this object is hollow, its normals are turned inside out: "
+    return tuple(hollow + text if inwards else text for text in told)
 
 
 def _points(problem: Problem, x: FloatArray, nodes: FloatArray) -> FloatArray:

@@ -148,8 +148,8 @@ class PriorFit:
         Standard deviation of the others that was used, the median over the pixels, in the unit of
         the depth.
     agreement
-        Rank correlation between the known depths and the surface of the normals alone, each
-        component for itself, from -1 to 1; NaN where too few are known.
+        Rank correlation between the known depths and the surface of the normals alone, over what
+        their noise would leave of a perfect one, from -1 to 1; NaN where it cannot be told.
     """
 
     residual: FloatArray
@@ -182,13 +182,14 @@ class PriorFit:
             f"correlation {self.agreement:.2f}): {cause}",
         )
 
-    def numbers(self) -> dict[str, float]:
+    def numbers(self) -> dict[str, float | None]:
         """All of it in a few numbers."""
         return {
             "known": int(np.count_nonzero(np.isfinite(self.residual))),
             "median_residual": self.median_residual,
             "outvoted": int(np.count_nonzero(self.outvoted)),
             "sigma": self.sigma,
+            "agreement": None if math.isnan(self.agreement) else self.agreement,
         }
 
     def __str__(self) -> str:

@@ -23,12 +23,6 @@ from rayrelief.inputs import check_decoded, checked_confidence, checked_mask, ch
 from rayrelief.pieces import copied, threads_for
 from rayrelief.preprocess import Preprocessing, PreprocessReport, prepare_normals
 
-SAMPLED = 256  # rows and columns that are looked at for colours
-VARIED, UNIT, MOST = (
-    0.05,
-    0.03,
-    0.9,
-)  # range of each channel; error of a length; share of the pixels
 EquationsFor = Callable[[PixelGraph, FloatArray, View], EdgeEquations]
 
 

@@ -14,7 +14,8 @@ from rayrelief.jumps import jump_sizes
 from rayrelief.result import Integration
 
 Base = Literal["plane", "quadric"]
-APART = 5.0  # times the error elsewhere: more across a seam is no error of the normals
+# Times the error elsewhere, and pixels: more across a seam is no error of steep places beside it.
+APART, STEP = 5.0, 0.5
 BASES = one_of((*get_args(Base), None), "Leave it out for the height as it is")
 
 
@@ -69,15 +70,13 @@ class Seam:
         Between neighbours on both sides of the seam; NaN where there are none.
     elsewhere
         Between all others.
+    fits
+        Whether the two sides belong together: else the map is a part of something, say.
     """
 
     across: float
     elsewhere: float
-
-    @property
-    def fits(self) -> bool:
-        """Whether the two sides belong together: else the map is a part of something, say."""
-        return not self.across > APART * self.elsewhere
+    fits: bool
 
     def __str__(self) -> str:
         across = f"{self.across:.3g} across the seam"
@@ -98,7 +97,9 @@ def seam(result: Integration) -> Seam:
         )
     sizes, exists = jump_sizes(problem, problem.unknown(result.depth)), graph.exists
     crosses = np.stack([graph.turns(d).any(axis=1) for d in range(len(sizes))])
-    return Seam(*(_rms(sizes[exists & which]) for which in (crosses, ~crosses)))
+    across, elsewhere = (_rms(sizes[exists & which]) for which in (crosses, ~crosses))
+    pixel = max(turn / n for turn, n in zip(graph.turn, graph.shape[::-1], strict=True))
+    return Seam(across, elsewhere, not across > max(APART * elsewhere, STEP * pixel))
 
 
 def _rms(values: FloatArray) -> float:

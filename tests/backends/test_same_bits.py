@@ -14,11 +14,12 @@ SCRIPT = """
 import hashlib
 import numpy as np
 import rayrelief
-from rayrelief import pieces
-from rayrelief.backends import CPU
+from rayrelief import components, pieces
+from rayrelief.backends import CPU, base
 from rayrelief.formulation import edge_equations
+from rayrelief.methods.ordered import parts as ordered_parts
 from rayrelief.solvers import segments
-from rayrelief.solvers.multigrid import cycle, packing, passes
+from rayrelief.solvers.multigrid import cycle, galerkin, hierarchy, packing, passes
 from rayrelief.methods.catalogue import RECIPES
 from rayrelief.synthetic.gallery import GALLERY
 
@@ -28,7 +29,12 @@ small = {
     pieces: {"ROWS": 500},
     cycle: {"ROWS_AT_A_TIME": 500},
     packing: {"LEAST_ROOM": 5000},
+    galerkin: {"COLUMNS_AT_A_TIME": 500},
+    hierarchy: {"NODES_AT_A_TIME": 500, "ENTRIES": 500},
     passes: {"NODES_AT_A_TIME": 500},
+    base: {"NODES_AT_A_TIME": 500},
+    components: {"NODES_AT_A_TIME": 500},
+    ordered_parts: {"NODES_AT_A_TIME": 500},
     segments: {"SEGMENT": 500, "SEGMENTS_AT_A_TIME": 2},
 }
 for module, sizes in small.items():

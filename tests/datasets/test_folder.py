@@ -190,9 +190,11 @@ def test_alpha_channel_is_the_mask_where_no_other_is(folder):
 
 def test_an_array_beside_the_normals_of_a_file_is_the_mask(tmp_path):
     np.savez(tmp_path / "map.npz", normals=dome(), mask=MASK)
-    scene = read_scene(tmp_path / "map.npz", convention="opencv", camera=Orthographic())
-    np.testing.assert_array_equal(scene.mask, MASK)
-    assert "mask: the array 'mask' of map.npz" in scene.notes
+    np.savez(tmp_path / "normal_map.npz", normals=dome(), mask=MASK)
+    for place, name in ((tmp_path / "map.npz", "map.npz"), (tmp_path, "normal_map.npz")):
+        scene = read_scene(place, convention="opencv", camera=Orthographic())
+        np.testing.assert_array_equal(scene.mask, MASK)
+        assert f"mask: the array 'mask' of {name}" in scene.notes
 
 
 def test_without_any_mask_pixels_with_a_normal_are_inside(folder):

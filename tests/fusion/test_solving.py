@@ -322,7 +322,7 @@ def test_depths_of_all_pixels_place_all_parts(noise, most):
 
 
 def test_known_depths_of_something_else_are_told():
-    scene = rayrelief.synthetic.GALLERY["tori"](60, 80)
+    scene = rayrelief.synthetic.GALLERY["tori"](120, 160)
     z = true_depth(scene)
     noise = np.random.default_rng(0).uniform(0.5, 1.5, size=z.shape)
     for depth, told in ((noise, "another map"), (1 / z, "disparities")):
@@ -331,7 +331,22 @@ def test_known_depths_of_something_else_are_told():
     result = integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(z))
     assert result.prior is not None
     assert result.prior.agreement > 0.95
+    assert result.prior.numbers()["agreement"] == result.prior.agreement
     assert not any("rank" in note for note in result.status.notes)
+
+
+@pytest.mark.parametrize("relief", [0.0, 0.9])
+def test_noise_that_hides_a_relief_says_nothing_against_known_depths(relief):
+    v, u = np.mgrid[:100, :120]
+    z = relief * np.sin(v / 9) * np.cos(u / 11)
+    down, right = np.gradient(z)
+    normals = np.stack((right, down, -np.ones_like(z)), axis=-1)
+    depths = 100 + z + 4 * np.random.default_rng(0).normal(size=z.shape)
+    for depth in (depths, np.full(z.shape, 100.0), 100 + 6.5 * np.rint(z / 6.5)):
+        assert not any(
+            "rank" in note
+            for note in integrate(normals, Orthographic(), prior=DepthPrior(depth)).status.notes
+        )
 
 
 def test_a_scaled_result_has_scaled_residuals():

@@ -114,9 +114,8 @@ def _drive(machine: Processes, task: Any, given: _UnlessCancelled) -> None:
                 future.set_exception(end)
             else:
                 future.set_result(end)
-    except (
-        Exception
-    ) as error:  # such as that no process can be started: whoever asks for a result is told
+    except (RuntimeError, OSError) as error:
+        # No process can be started: whoever asks for a result is told.
         for future in given.futures:
             if not future.done():
                 future.set_exception(error)

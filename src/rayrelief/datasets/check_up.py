@@ -76,7 +76,7 @@ def check_up(
     notes: tuple[str, ...] = ("none given and none in the folder",)
     if camera is not None or has_camera(folder):
         chosen, notes = find_camera(folder, camera, height, width, which, k_order)
-    inside, mask_notes = find_mask(path, mask, file)
+    inside, mask_notes = find_mask(path, source, mask, file)
     axes = find_axes(file.normals, inside, chosen)
     doubt = unlike_normals(file.normals, inside) if file.coded else ""
     focal, tilt = None, 0.0

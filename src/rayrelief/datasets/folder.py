@@ -93,7 +93,7 @@ def read_scene(
     height, width = file.normals.shape[:2]
 
     chosen_camera, camera_notes = find_camera(folder, camera, height, width, which, k_order)
-    chosen_mask, mask_notes = find_mask(path, mask, file)
+    chosen_mask, mask_notes = find_mask(path, source, mask, file)
     depth, kind, depth_notes = find_depth(folder, chosen_mask, chosen_camera)
     axes, axes_notes = settle_axes(
         file.normals,

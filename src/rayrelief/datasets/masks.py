@@ -20,7 +20,7 @@ AUTO, NONE = "auto", "none"
 
 
 def find_mask(
-    place: Path, mask: BoolArray | str | os.PathLike[str] | None, file: NormalFile
+    place: Path, source: Path, mask: BoolArray | str | os.PathLike[str] | None, file: NormalFile
 ) -> tuple[BoolArray, tuple[str, ...]]:
     """Mask from the argument, else mask.png, else in the map, else all pixels that have a normal.
 
@@ -28,13 +28,15 @@ def find_mask(
     ----------
     place
         The folder that was given, or the normal map: its mask.png counts if it has its size.
+    source
+        The normal map.
     mask
         Booleans, a path, "auto" (also None) to look for it, or "none" for every pixel.
     file
-        The normal map.
+        What it holds.
     """
     if mask is None or (isinstance(mask, str) and mask == AUTO):
-        chosen, name, notes = _mask_of(place, file)
+        chosen, name, notes = _mask_of(place, source, file)
     elif isinstance(mask, str) and mask == NONE:
         chosen, name, notes = ~np.isnan(file.normals[..., 0]), "the mask", ()
     elif isinstance(mask, str | os.PathLike):
@@ -51,7 +53,7 @@ def find_mask(
     return chosen, notes
 
 
-def _mask_of(place: Path, file: NormalFile) -> tuple[BoolArray, str, tuple[str, ...]]:
+def _mask_of(place: Path, source: Path, file: NormalFile) -> tuple[BoolArray, str, tuple[str, ...]]:
     """Mask that a map comes with, its name for messages, and a note on it."""
     notes: tuple[str, ...] = ()
     beside = (place if place.is_dir() else place.parent) / MASK_NAME
@@ -62,9 +64,9 @@ def _mask_of(place: Path, file: NormalFile) -> tuple[BoolArray, str, tuple[str, 
         if found.shape == file.normals.shape[:2]:
             return found, str(beside), (f"mask: {MASK_NAME} beside the map",)
         notes = (f"mask: {MASK_NAME} beside the map has another size and is not used",)
-    if place.is_file() and MASK_ARRAY in array_names(place):
-        array = f"the array {MASK_ARRAY!r} of {place.name}"
-        return read_mask(place), array, (*notes, f"mask: {array}")
+    if MASK_ARRAY in array_names(source):
+        array = f"the array {MASK_ARRAY!r} of {source.name}"
+        return read_mask(source), array, (*notes, f"mask: {array}")
     if file.mask is not None:
         return file.mask, "the alpha channel", (*notes, "mask: from the alpha channel")
     said = "no mask given, every pixel that has a normal is inside"

@@ -85,7 +85,10 @@ def fitted_shift(
     median = float(np.nanmedian(asked))
     exact = _exactness(problem)
     per_pixel = pixels_per_unit(problem)
-    quiet = 1.0 / (1.0 + (_noise_of_means(graph, asked) * per_pixel / NOISE) ** 4)
+    told = np.flatnonzero(np.isfinite(asked))
+    blocks = Blocks.of(graph, told)
+    noise = blocks.noise(blocks.means(asked[told])) * per_pixel
+    quiet = 1.0 / (1.0 + (noise / NOISE) ** 4)
     asked = _spread(graph, trust * exact > WHOLE, asked)
     held = np.isfinite(asked)
     carried = max(1.0 - len(nodes) / np.count_nonzero(held), 0.0)
@@ -174,25 +177,54 @@ def _is_far(
     return far
 
 
-def _noise_of_means(graph: PixelGraph, asked: FloatArray) -> float:
-    """Deviation of the means that blocks of pixels ask for (N,), from those of blocks beside them.
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Squares of pixels of each component, over which values are averaged.
 
-    Most blocks stand beside others of the same part. What is left is noise that extends, as that of
-    a coarse depth; that of each pixel for itself is averaged out, as it is over parts.
+    Attributes
+    ----------
+    member
+        (M,) the block of each of some nodes.
+    component
+        (B,) of each block.
+    beside
+        (P, 2) pairs of blocks of a component that share a side.
     """
-    nodes = np.flatnonzero(np.isfinite(asked))
-    rows, columns = np.divmod(graph.pixels[nodes], graph.shape[1])
-    height, width = (-(-side // BLOCK) + 1 for side in graph.shape)  # none beside the last ones
-    component = graph.component_of_node[nodes].astype(np.int64)
-    block = (component * height + rows // BLOCK) * width + columns // BLOCK
-    block, member = np.unique(block, return_inverse=True)
-    mean = np.bincount(member, weights=asked[nodes]) / np.bincount(member)
-    steps = []
-    for beside in (1, width):
-        there = np.minimum(np.searchsorted(block, block + beside), len(block) - 1)
-        steps.append((mean[there] - mean)[block[there] == block + beside])
-    apart = np.abs(np.concatenate(steps))
-    return GAUSSIAN * float(np.median(apart)) / math.sqrt(2.0) if apart.size else 0.0
+
+    member: npt.NDArray[np.int64]
+    component: npt.NDArray[np.int64]
+    beside: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, graph: PixelGraph, nodes: npt.NDArray[np.int64]) -> Self:
+        """Blocks of some nodes (M,)."""
+        rows, columns = np.divmod(graph.pixels[nodes].astype(np.int64), graph.shape[1])
+        height, width = (-(-side // BLOCK) + 1 for side in graph.shape)  # none beside the last ones
+        component = graph.component_of_node[nodes].astype(np.int64)
+        place = (component * height + rows // BLOCK) * width + columns // BLOCK
+        place, member = np.unique(place, return_inverse=True)
+        pairs = []
+        for step in (1, width):
+            there = np.minimum(np.searchsorted(place, place + step), len(place) - 1)
+            here = np.flatnonzero(place[there] == place + step)
+            pairs.append(np.stack((here, there[here]), axis=-1))
+        return cls(member, place // (height * width), np.concatenate(pairs))
+
+    def means(self, values: FloatArray) -> FloatArray:
+        """Mean (B,) of the values (M,) in each block."""
+        means: FloatArray = np.bincount(self.member, weights=values) / np.bincount(self.member)
+        return means
+
+    def noise(self, means: FloatArray) -> float:
+        """Deviation of means (B,) that those of blocks beside each other tell.
+
+        Most blocks stand beside others of the same part. What is left of a difference between two
+        surfaces is noise that extends, as that of a coarse depth; that of each pixel for itself is
+        averaged out, as it is over parts.
+        """
+        first, second = self.beside.T
+        apart = np.abs(means[first] - means[second])
+        return GAUSSIAN * float(np.median(apart)) / math.sqrt(2.0) if apart.size else 0.0
 
 
 def _spread(graph: PixelGraph, inside: BoolArray, asked: FloatArray) -> FloatArray:

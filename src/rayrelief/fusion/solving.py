@@ -15,7 +15,7 @@ from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
-from rayrelief.fusion.shift import GAUSSIAN, fitted_shift, pixels_per_unit
+from rayrelief.fusion.shift import GAUSSIAN, Blocks, fitted_shift, pixels_per_unit
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Callback, Method, Solution, numbered_through
 from rayrelief.methods.ordered.recipe import Ordered
@@ -25,7 +25,9 @@ from rayrelief.problem import Anchors, Problem
 
 DEVIATIONS, PIXELS = 3.0, 2.0  # a known depth that is further off than both of these is outvoted
 FEW = 0.01  # of the pixels
-FEWEST, COMPARED = 50, 20000  # known depths that tell whether they agree with a surface, and enough
+# Blocks of known depths that tell whether they agree with a surface; what noise has to leave of a
+# correlation, also in deviations of one of nothing but noise.
+FEWEST, LEAST_LEFT, SURELY = 50, 0.2, 6.0
 STRONGEST, WEAKEST = 1e-3, 1e6  # sigma of an anchor over that of an equation
 WINDOW = 32  # pixels, over which errors are compared with those around them
 
@@ -236,16 +238,30 @@ def _extent(
 
 
 def _agreement(graph: PixelGraph, known: Known, x: FloatArray) -> float:
-    """Rank correlation of known values with a surface x (N,), each component for itself."""
-    some = slice(None, None, -(-len(known.nodes) // COMPARED))
-    nodes, values = known.nodes[some], known.values[some]
-    own = graph.component_of_node[nodes]
-    if len(nodes) < FEWEST or not np.isfinite(x[nodes]).all():
+    """Rank correlation of known values with a surface x (N,), each component for itself.
+
+    Of the means of blocks, and over what their noise would leave of a perfect one; NaN where that
+    is too little to tell: of a flat surface, say.
+    """
+    surface, blocks = x[known.nodes], Blocks.of(graph, known.nodes)
+    if len(blocks.component) < FEWEST or not np.isfinite(surface).all():
         return math.nan
-    one, other = (
-        np.argsort(np.argsort(each - label_medians(each, own)[own])) for each in (values, x[nodes])
-    )
-    return float(np.corrcoef(one, other)[0, 1])
+    noise = blocks.noise(blocks.means(known.values - surface))
+    own = blocks.component.astype(np.int32)
+    relief = (blocks.means(each) for each in (surface, known.values))
+    one, other = (means - label_medians(means, own)[own] for means in relief)
+    left = float(np.std(one)) / (math.hypot(float(np.std(one)), noise) or 1.0)
+    if left < max(LEAST_LEFT, SURELY / math.sqrt(len(own))) or not np.ptp(other) > 0.0:
+        return math.nan
+    found = float(np.corrcoef(_ranks(one), _ranks(other))[0, 1]) / left
+    return min(max(found, -1.0), 1.0)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Rank of each value, the mean one of those that are equal."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: FloatArray = (np.cumsum(count) - (count - 1) / 2)[place]
+    return ranks
 
 
 def _fit(

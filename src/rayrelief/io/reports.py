@@ -10,7 +10,7 @@ from rayrelief.errors import FileError
 from rayrelief.io.sources import parse_json, read_bytes
 
 REPORT_NAME = "report.json"
-LARGEST, MOST_PARTS = 50_000_000, 2_000_000  # bytes and values: the sizes of a million parts
+LARGEST, MOST_PARTS = 50_000_000, 2_000_000  # bytes and values
 
 
 def read_report(path: Path) -> dict[str, Any] | None:

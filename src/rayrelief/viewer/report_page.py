@@ -158,7 +158,7 @@ class Shown:
         note = f"{len(faces):,} faces of {path.name}"
         vertices = _in_cube(vertices)
         if len(faces) > most_faces:
-            vertices, faces = self._fewer(vertices, faces, most_faces)
+            vertices, faces = self._fewer(vertices, faces, most_faces, bool(solid))
             note += f", shown with {len(faces):,}"
         low, high = vertices.min(axis=0), vertices.max(axis=0)
         side = float((high - low).max()) or 1.0
@@ -174,13 +174,13 @@ class Shown:
             "note": note,
         }
 
-    def _fewer(self, vertices: Any, faces: Any, count: int) -> tuple[Any, Any]:
+    def _fewer(self, vertices: Any, faces: Any, count: int, solid: bool) -> tuple[Any, Any]:
         """Vertices within a cube of side 2 and faces, of which only so many are left."""
         purpose = f"a page with a mesh of {len(faces):,} faces"
         try:
             simplify = library("fast_simplification", purpose, "mesh").simplify
         except InputError:
-            mesh = self._sampled(count)
+            mesh = None if solid else self._sampled(count)  # of a surface, which is no body
             if mesh is None or not len(mesh.faces):
                 raise
             return _in_cube(from_opencv(mesh.vertices, "opengl")), mesh.faces

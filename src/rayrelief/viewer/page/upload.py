@@ -172,6 +172,8 @@ class Upload:
         for path in set(self._files.values()) - set(files.values()):
             path.unlink()
         self._files = files
+        if CAMERA not in files and self._camera.value == CAMERAS[2]:
+            self._camera.value = CAMERAS[0]
         taken = ", ".join(f"{path.name} as the {role}" for role, path in files.items())
         self._taken.content = f"Taken: {taken}" if files else self._limit
 
