@@ -46,7 +46,10 @@ def check_decoded(normals: npt.NDArray[Any], mask: BoolArray) -> None:
     """
     rows, columns = (np.s_[:: -(-length // SAMPLED)] for length in mask.shape)
     colours = np.abs(normals[rows, columns][mask[rows, columns]].astype(np.float64))
-    colours = colours[np.isfinite(colours).all(axis=-1) & (np.ptp(colours, axis=-1) > GREY)]
+    colours = colours[np.isfinite(colours).all(axis=-1)]
+    if colours.max(initial=0.0) > 1.0 + UNIT:
+        return
+    colours = colours[np.ptp(colours, axis=-1) > GREY]
     if not len(colours) or np.ptp(colours, axis=0).min() < VARIED:
         return
     raw, decoded = (
