@@ -79,7 +79,7 @@ def other_axes(problem: Problem, x: FloatArray) -> tuple[str, ...]:
     """Say that the normals fit other axes, where they are not those of the surface."""
     graph = problem.graph
     inside = graph.scatter(np.ones(graph.size, dtype=np.bool_), fill=False)
-    inwards = inside_out(problem.normals, inside)
+    inwards = not inside.all() and inside_out(problem.normals, inside)
     if not inwards and _median_angle(problem, x) < SUSPICIOUS_ANGLE:
         return ()
     told = misread(problem.normals, inside, problem.view.camera)
