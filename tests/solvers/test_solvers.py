@@ -14,10 +14,11 @@ from profiles import fewer_examples
 from rayrelief.errors import InputError
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.operators import Operator
-from rayrelief.solvers.conjugate_gradient import NODES_PER_BLOCK, ConjugateGradient
+from rayrelief.solvers.conjugate_gradient import ConjugateGradient
 from rayrelief.solvers.dense import Dense
 from rayrelief.solvers.direct import Direct
 from rayrelief.solvers.pyamg_solver import PyAMG
+from rayrelief.solvers.segments import SEGMENT
 from reference.random_maps import random_mask
 from reference.solvers import every_solver, every_solver_of_large_maps, needs_pyamg
 
@@ -26,7 +27,7 @@ CONNECTIVITY = st.sampled_from([4, "diagonal", 8])
 # Components of at most one block are solved side by side, larger ones block by block.
 MASKS = {
     "below one block": np.ones((20, 31), dtype=bool),
-    "one block": np.ones((32, NODES_PER_BLOCK // 32), dtype=bool),
+    "one block": np.ones((32, SEGMENT // 32), dtype=bool),
     "above one block": np.ones((46, 47), dtype=bool),
     "above and below": np.tile(np.arange(80) % 47 != 46, (46, 1)),
 }

@@ -1,7 +1,7 @@
 """ConjugateGradient: the published inner solver, matrix-free on the pixel graph.
 
-Components of one block are solved side by side, larger ones block by block. The blocks are fixed
-and their partial sums are added in order, so any number of threads gives identical bits.
+Components of one segment are solved side by side, larger ones segment by segment. Sums over
+segments are added in order, so any number of threads gives identical bits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rayrelief.conventions import FloatArray
 from rayrelief.operators import Operator
 from rayrelief.solvers.anchoring import balance, settle
 from rayrelief.solvers.base import Iterative, LinearSolution
-from rayrelief.solvers.kernels import block_range, dot, flow, residual_limits, residual_square
-from rayrelief.solvers.segments import segments_of
+from rayrelief.solvers.kernels import dot, flow, residual_limits, residual_square
+from rayrelief.solvers.segments import ends, segments_of
+from rayrelief.solvers.stretches import matrix_of, stretches_of
 
 PORTION = 40_000_000  # nodes times steps of one call
-NODES_PER_BLOCK = 2048  # nodes: the working set of a block stays in the first-level cache
 
 
 @dataclass(frozen=True)
@@ -46,78 +46,91 @@ class ConjugateGradient(Iterative):
 
     def prepare(self, operator: Operator) -> _PreparedConjugateGradient:
         """Build the preconditioner."""
-        inverse = 1.0 / np.maximum(operator.row_sums(), self.diagonal_floor)
-        return _PreparedConjugateGradient(self, operator, inverse)
+        return _PreparedConjugateGradient(self, operator)
 
     def memory(self, nodes: int, directions: int) -> int:
         """Bytes at the peak of a solve, measured."""
         return 2 * directions * nodes
 
 
-@dataclass(frozen=True, eq=False)
 class _PreparedConjugateGradient:
-    recipe: ConjugateGradient
-    operator: Operator
-    inverse_diagonal: FloatArray
+    """A preconditioner and its matrix, on a graph whose stretches serve all matrices."""
+
+    def __init__(self, recipe: ConjugateGradient, operator: Operator) -> None:
+        self.recipe = recipe
+        self.segments = segments_of(operator.graph.starts)
+        self.stretches = stretches_of(operator.graph, self.segments)
+        self.update(operator)
+
+    def update(self, operator: Operator) -> None:
+        """Turn to another matrix on the same graph."""
+        self.operator = operator
+        self.inverse = 1.0 / np.maximum(operator.row_sums(), self.recipe.diagonal_floor)
 
     def solve(self, rhs: FloatArray, start: FloatArray, tighten: float = 1.0) -> LinearSolution:
         """Solve for one right-hand side (N,), beginning at start (N,)."""
-        graph = self.operator.graph
+        operator, graph, segments = self.operator, self.operator.graph, self.segments
         x = start.copy()
-        settle(self.operator, rhs, x)
+        settle(operator, rhs, x)
         r, p, q = np.empty_like(x), np.empty_like(x), np.empty_like(x)
         steps = np.zeros(graph.component_count, dtype=np.int64)
         converged = np.zeros(graph.component_count, dtype=np.bool_)
-        sizes = np.diff(graph.starts)  # components are sorted by size
-        first_small = int(np.searchsorted(-sizes, -NODES_PER_BLOCK))
-        anchors, inverse = self.operator.anchors, self.inverse_diagonal
-        system = graph.neighbours, self.operator.conductance, anchors, inverse, rhs
+        anchors, inverse = operator.anchors, self.inverse
+        system = *matrix_of(operator, self.stretches), inverse, rhs
         rtol, max_steps = self.recipe.rtol * tighten, self.recipe.max_steps
-        limits = residual_limits(segments_of(graph.starts), anchors, rhs, x, inverse, 1.0, rtol)
-        for c in range(first_small):
-            lo, hi = graph.starts[c], graph.starts[c + 1]
+        limits = residual_limits(segments, anchors, rhs, x, inverse, 1.0, rtol)
+        # Components are sorted by size: the last ones are a segment each.
+        first = np.searchsorted(segments[1], np.arange(graph.component_count + 1))
+        large = int(np.count_nonzero(np.diff(first) > 1))
+        for c in range(large):
             # In portions of a fraction of a second, between which Python can be interrupted.
-            portion = max(1, PORTION // int(hi - lo))
+            portion = max(1, PORTION // int(graph.starts[c + 1] - graph.starts[c]))
             rr = rz = -1.0  # not begun
             while rr < 0 or (rr > limits[c] and steps[c] < max_steps):
                 until = limits[c], min(portion, max_steps - steps[c])
-                done, rr, rz = _solve_by_blocks(system, x, r, p, q, (lo, hi), until, rr, rz)
+                some = first[c], first[c + 1]
+                done, rr, rz = _solve_by_segments(system, segments, x, r, p, q, some, until, rr, rz)
                 steps[c] += done
             converged[c] = rr <= limits[c]
-        small, until = slice(first_small, None), (limits[first_small:], max_steps)
-        starts = graph.starts[small]
-        _solve_small(system, x, r, p, q, starts, until, steps[small], converged[small])
-        balance(self.operator, rhs, x)
+        until = limits[large:], max_steps
+        _solve_small(
+            system, segments, x, r, p, q, first[large], until, steps[large:], converged[large:]
+        )
+        balance(operator, rhs, x)
         return LinearSolution(x, int(steps.max(initial=0)), bool(converged.all()))
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
-def _solve_by_blocks(
-    system: Any, x: Any, r: Any, p: Any, q: Any, nodes: Any, until: Any, rr: float, rz: float
+def _solve_by_segments(
+    system: Any,
+    segments: Any,
+    x: Any,
+    r: Any,
+    p: Any,
+    q: Any,
+    some: Any,
+    until: Any,
+    rr: float,
+    rz: float,
 ) -> Any:
     """Begin (rr < 0) or go on; returns the steps done, r.r and r.z."""
-    start, stop = nodes
+    first, end = some
     limit, max_steps = until
-    blocks = (stop - start + NODES_PER_BLOCK - 1) // NODES_PER_BLOCK
-    partial = np.empty((blocks, 2))
+    partial = np.empty((end - first, 2))
     if rr < 0:
-        for k in prange(blocks):
-            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
-            partial[k] = _begin(system, x, r, p, lo, hi)
+        for k in prange(end - first):
+            partial[k] = _begin(system, segments, x, r, p, first + k)
         rr, rz = _ordered_sum(partial)
     steps = 0
     while rr > limit and steps < max_steps:
-        for k in prange(blocks):
-            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
-            partial[k, 0] = _multiply(system, p, q, lo, hi)
+        for k in prange(end - first):
+            partial[k, 0] = _multiply(system, segments, p, q, first + k)
         step = rz / _ordered_sum(partial)[0]
-        for k in prange(blocks):
-            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
-            partial[k] = _advance(step, system, x, r, p, q, lo, hi)
+        for k in prange(end - first):
+            partial[k] = _advance(step, system, segments, x, r, p, q, first + k)
         rr, new_rz = _ordered_sum(partial)
-        for k in prange(blocks):
-            lo, hi = block_range(k, NODES_PER_BLOCK, start, stop)
-            _turn(new_rz / rz, p, q, lo, hi)
+        for k in prange(end - first):
+            _turn(new_rz / rz, segments, p, q, first + k)
         rz = new_rz
         steps += 1
     return steps, rr, rz
@@ -125,27 +138,38 @@ def _solve_by_blocks(
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def _solve_small(
-    system: Any, x: Any, r: Any, p: Any, q: Any, starts: Any, until: Any, steps: Any, converged: Any
+    system: Any,
+    segments: Any,
+    x: Any,
+    r: Any,
+    p: Any,
+    q: Any,
+    first: int,
+    until: Any,
+    steps: Any,
+    converged: Any,
 ) -> None:
+    """Components of one segment each, from a first segment on."""
     limits, max_steps = until
     for c in prange(len(steps)):
-        lo, hi = starts[c], starts[c + 1]
-        rr, rz = _begin(system, x, r, p, lo, hi)
+        k = first + c
+        rr, rz = _begin(system, segments, x, r, p, k)
         done = 0
         while rr > limits[c] and done < max_steps:
-            step = rz / _multiply(system, p, q, lo, hi)
-            rr, new_rz = _advance(step, system, x, r, p, q, lo, hi)
-            _turn(new_rz / rz, p, q, lo, hi)
+            step = rz / _multiply(system, segments, p, q, k)
+            rr, new_rz = _advance(step, system, segments, x, r, p, q, k)
+            _turn(new_rz / rz, segments, p, q, k)
             rz = new_rz
             done += 1
         steps[c], converged[c] = done, rr <= limits[c]
 
 
 @njit(inline="always", error_model="numpy")
-def _begin(system: Any, x: Any, r: Any, p: Any, lo: int, hi: int) -> Any:
+def _begin(system: Any, segments: Any, x: Any, r: Any, p: Any, k: int) -> Any:
     """Residual and first direction; returns r.r and r.z."""
-    neighbours, conductance, anchors, inverse, rhs = system
-    flow((neighbours, conductance, anchors), x, r, lo, hi)
+    anchors, inverse, rhs = system[-3:]
+    lo, hi = ends(segments, k)
+    flow(system[:-2], x, r, segments, k)
     for a in range(lo, hi):
         r[a] = rhs[a] - r[a]
         p[a] = r[a] * inverse[a]
@@ -153,17 +177,20 @@ def _begin(system: Any, x: Any, r: Any, p: Any, lo: int, hi: int) -> Any:
 
 
 @njit(inline="always", error_model="numpy")
-def _multiply(system: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
-    """q = A p on nodes lo..hi; returns p.q."""
-    neighbours, conductance, anchors, _, _ = system
-    flow((neighbours, conductance, anchors), p, q, lo, hi)
+def _multiply(system: Any, segments: Any, p: Any, q: Any, k: int) -> Any:
+    """q = A p on segment k; returns p.q."""
+    lo, hi = ends(segments, k)
+    flow(system[:-2], p, q, segments, k)
     return dot(p[lo:hi], q[lo:hi])
 
 
 @njit(inline="always", error_model="numpy")
-def _advance(step: float, system: Any, x: Any, r: Any, p: Any, q: Any, lo: int, hi: int) -> Any:
+def _advance(
+    step: float, system: Any, segments: Any, x: Any, r: Any, p: Any, q: Any, k: int
+) -> Any:
     """One step along p; leaves the preconditioned residual z in q; returns r.r and r.z."""
-    _, _, anchors, inverse, _ = system
+    anchors, inverse, _ = system[-3:]
+    lo, hi = ends(segments, k)
     x_block, r_block, p_block, q_block = x[lo:hi], r[lo:hi], p[lo:hi], q[lo:hi]
     inverse_block = inverse[lo:hi]
     for i in range(hi - lo):
@@ -175,8 +202,9 @@ def _advance(step: float, system: Any, x: Any, r: Any, p: Any, q: Any, lo: int, 
 
 
 @njit(inline="always", error_model="numpy")
-def _turn(factor: float, p: Any, q: Any, lo: int, hi: int) -> None:
+def _turn(factor: float, segments: Any, p: Any, q: Any, k: int) -> None:
     """Next direction: p = z + factor p, with z in q."""
+    lo, hi = ends(segments, k)
     p_block, q_block = p[lo:hi], q[lo:hi]
     for i in range(hi - lo):
         p_block[i] = q_block[i] + factor * p_block[i]

@@ -3,7 +3,7 @@
 numba's cache watches the file of a cached function only: after a change here, delete the caches of
 the kernels that use it (CONTRIBUTING.md). Arrays that kernels read together come as a tuple; those
 that they write do not: numba takes writing to the members of a tuple, in a parallel loop, for dead
-code.
+code. A tuple in a tuple does not compile there.
 """
 
 from __future__ import annotations
@@ -28,18 +28,32 @@ def block_range(block: int, size: int, first: int, end: int) -> Any:
 
 
 @njit(inline="always", error_model="numpy")
-def flow(matrix: Any, x: Any, out: Any, lo: int, hi: int) -> None:
-    """out = A x on nodes lo..hi. Slices and unsigned indices spare the checks of each access."""
-    neighbours, conductance, anchors = matrix
+def flow(matrix: Any, x: Any, out: Any, segments: Any, k: Any) -> None:
+    """out = A x on segment k. Slices and unsigned indices spare the checks of each access."""
+    first, stretches, neighbours, conductance, anchors = matrix
+    lo, hi = ends(segments, k)
     x_block, out_block = x[lo:hi], out[lo:hi]
     out_block[:] = 0.0
     for d in range(0, len(conductance), 2):
-        there, back = neighbours[d, lo:hi], neighbours[d + 1, lo:hi]
-        c_there, c_back = conductance[d, lo:hi], conductance[d + 1, lo:hi]
-        for i in range(hi - lo):
-            out_block[i] += c_there[i] * (x_block[i] - x[there[i]]) + c_back[i] * (
-                x_block[i] - x[back[i]]
-            )
+        begin, end = first[d // 2, k], first[d // 2, k + 1]
+        for s in range(begin, end):
+            start, stop = stretches[s, 0], stretches[s, 1]
+            to_there, to_back = stretches[s, 2], stretches[s, 3]
+            x_here, out_here = x[start:stop], out[start:stop]
+            x_there = x[start + to_there : stop + to_there]
+            x_back = x[start + to_back : stop + to_back]
+            c_there, c_back = conductance[d, start:stop], conductance[d + 1, start:stop]
+            for i in range(stop - start):
+                out_here[i] += c_there[i] * (x_here[i] - x_there[i]) + c_back[i] * (
+                    x_here[i] - x_back[i]
+                )
+        if begin == end:  # ragged: there are none
+            there, back = neighbours[d, lo:hi], neighbours[d + 1, lo:hi]
+            c_there, c_back = conductance[d, lo:hi], conductance[d + 1, lo:hi]
+            for i in range(hi - lo):
+                out_block[i] += c_there[i] * (x_block[i] - x[there[i]]) + c_back[i] * (
+                    x_block[i] - x[back[i]]
+                )
     if len(anchors) > 0:
         anchor = anchors[lo:hi]
         for i in range(hi - lo):

@@ -47,13 +47,13 @@ def begin(matrix: Any, inverse: Any, rhs: Any, x: Any, r: Any, z: Any, segments:
     partial = for_each(segments)
     for k in prange(len(partial)):
         lo, hi = ends(segments, k)
-        flow(matrix, x, r, lo, hi)
+        flow(matrix, x, r, segments, k)
         r_block, z_block, inverse_block, rhs_block = r[lo:hi], z[lo:hi], inverse[lo:hi], rhs[lo:hi]
         for i in range(hi - lo):
             left = rhs_block[i] - r_block[i]
             r_block[i] = left
             z_block[i] = inverse_block[i] * left
-        partial[k] = residual_square(matrix[2], inverse, DAMPING, r_block, lo)
+        partial[k] = residual_square(matrix[-1], inverse, DAMPING, r_block, lo)
     return sums(partial, segments)
 
 
@@ -62,7 +62,7 @@ def residual(matrix: Any, r: Any, z: Any, q: Any, segments: Any) -> None:
     """q = r - A z."""
     for k in prange(len(segments[1])):
         lo, hi = ends(segments, k)
-        flow(matrix, z, q, lo, hi)
+        flow(matrix, z, q, segments, k)
         r_block, q_block = r[lo:hi], q[lo:hi]
         for i in range(hi - lo):
             q_block[i] = r_block[i] - q_block[i]
@@ -74,7 +74,7 @@ def smooth(matrix: Any, inverse: Any, r: Any, z: Any, q: Any, segments: Any) -> 
     rq, sum_r, sum_q = for_each(segments), for_each(segments), for_each(segments)
     for k in prange(len(rq)):
         lo, hi = ends(segments, k)
-        flow(matrix, z, q, lo, hi)
+        flow(matrix, z, q, segments, k)
         r_block, q_block, z_block, inverse_block = r[lo:hi], q[lo:hi], z[lo:hi], inverse[lo:hi]
         for i in range(hi - lo):
             q_block[i] = z_block[i] + inverse_block[i] * (r_block[i] - q_block[i])
@@ -104,7 +104,7 @@ def multiply(matrix: Any, p: Any, z: Any, segments: Any) -> Any:
     partial = for_each(segments)
     for k in prange(len(partial)):
         lo, hi = ends(segments, k)
-        flow(matrix, p, z, lo, hi)
+        flow(matrix, p, z, segments, k)
         partial[k] = dot(p[lo:hi], z[lo:hi])
     return sums(partial, segments)
 

@@ -21,6 +21,7 @@ from rayrelief.solvers.multigrid import passes
 from rayrelief.solvers.multigrid.cycle import DAMPING
 from rayrelief.solvers.multigrid.hierarchy import Hierarchy
 from rayrelief.solvers.segments import segments_of
+from rayrelief.solvers.stretches import matrix_of, stretches_of
 
 # What a set-up costs in cycles, and by how much a cycle of a fresh one reduces the residual: an old
 # hierarchy is kept until the cycles that it has lost against a fresh one add up to a set-up. If
@@ -58,6 +59,7 @@ class PreparedMultigrid:
         self.recipe = recipe
         self.operator = operator
         self.segments = segments_of(operator.graph.starts)
+        self.stretches = stretches_of(operator.graph, self.segments)
         # DAMPING over the diagonal: all that uses it puts up with a rounded one.
         self.inverse = np.empty(operator.graph.size, dtype=np.float32)
         self.hierarchy: Hierarchy | None = None
@@ -108,7 +110,7 @@ class PreparedMultigrid:
     ) -> tuple[int, bool]:
         """Conjugate gradients on x in place; cycles done, and whether x is known to be solved."""
         operator, segments = self.operator, self.segments
-        matrix = (operator.graph.neighbours, operator.conductance, operator.anchors)
+        matrix = matrix_of(operator, self.stretches)
         r, p, q, z = (np.empty_like(x) for _ in range(4))
         rr = passes.begin(matrix, self.inverse, rhs, x, r, z, segments)
         limit = limits.at(x)
