@@ -99,6 +99,16 @@ def test_fewer_faces_stay_within_the_error(bound, solid):
         assert np.abs(pixels - fewer.vertices[:, :2]).max() < 1, "the pixel next to each vertex"
 
 
+@pytest.mark.parametrize("unit", [1e-3, 25.4, 1e6])
+def test_the_unit_of_a_mesh_does_not_matter(unit):
+    pytest.importorskip("fast_simplification")
+    mesh = bumpy()
+    in_other_unit = replace(mesh, vertices=unit * mesh.vertices)
+    expected, found = mesh.simplified(0.03), in_other_unit.simplified(0.03 * unit)
+    assert len(expected.faces) < 0.5 * len(mesh.faces)
+    assert len(found.faces) == pytest.approx(len(expected.faces), rel=0.02)
+
+
 @pytest.mark.parametrize(("apart", "joined"), [(0.0, True), (1.5, True), (4.0, False)])
 def test_vertices_that_32_bits_do_not_tell_apart_are_one(apart, joined):
     body = trimesh.creation.box().subdivide().subdivide()

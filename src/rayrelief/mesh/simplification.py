@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,16 +23,15 @@ FEWEST = 4
 def simplify(mesh: Mesh, max_error: float) -> Mesh:
     """Mesh with fewer faces, within an error in its unit of the given one, as measured."""
     LENGTHS.check("max_error", max_error)
-    collapse = library_of_faces().simplify
+    collapse = partial(_collapsed, library_of_faces().simplify, _usual_edge(mesh))
     # A border is made of corners: the library would round them off.
     open_border = len(border(mesh.faces, len(mesh.vertices))) > 0
     check = is_oriented if open_border else is_closed
-    vertices, faces = mesh.vertices.copy(), mesh.faces.copy()  # the library wants to be let write
+    vertices, faces = mesh.vertices, mesh.faces.copy()  # the library wants to be let write
     for part in PARTS:
         while part * len(faces) >= FEWEST:
             count = int(part * len(faces))
-            fewer = collapse(vertices, faces, target_count=count, preserve_border=open_border)
-            found: tuple[FloatArray, Faces] = fewer[0], fewer[1].astype(np.int32)
+            found = collapse(vertices, faces, target_count=count, preserve_border=open_border)
             if not open_border:
                 found = _as_files_tell_apart(*found)
             if len(found[1]) >= len(faces) or not check(found[1], len(found[0])):
@@ -50,6 +50,25 @@ def simplify(mesh: Mesh, max_error: float) -> Mesh:
         pixels=None if mesh.pixels is None else mesh.pixels[nearest],
         texture=None if mesh.texture is None else mesh.texture.at(nearest),
     )
+
+
+def _collapsed(
+    library: Any, unit: float, vertices: FloatArray, faces: Faces, **how: Any
+) -> tuple[FloatArray, Faces]:
+    """Vertices and faces after the library has collapsed edges, in a unit that it is made for.
+
+    It begins with small errors and goes on to larger ones, all of a fixed size: of a mesh in metres
+    it would take nothing in time.
+    """
+    fewer = library(vertices / unit, faces, **how)
+    return fewer[0] * unit, fewer[1].astype(np.int32)
+
+
+def _usual_edge(mesh: Mesh) -> float:
+    """Mean length of an edge."""
+    corners = mesh.vertices[mesh.faces]
+    mean = float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean())
+    return mean if mean > 0 else 1.0
 
 
 def _as_files_tell_apart(vertices: FloatArray, faces: Faces) -> tuple[FloatArray, Faces]:
