@@ -293,8 +293,8 @@ class Integration:
                 f"in {self.components.count} component{'s' * (self.components.count != 1)}",
                 f"  depth:  {low:.6g} to {high:.6g} ({self.depth_kind})",
                 f"  camera: {self.camera.summary()}",
-                f"  method: {type(self.method).__name__}, {len(self.history)} iterations, "
-                f"{seconds:.2f} s",
+                f"  method: {type(self.method).__name__}, {len(self.history)} iterations "
+                f"in {seconds:.2f} s",
                 f"  status: {self.status}",
             )
         )

@@ -39,8 +39,8 @@ class LeftOut:
 
     def __str__(self) -> str:
         return (
-            f"cuts between pixels: {self.cuts:,}; left out: {self.faces:,} faces of shreds and "
-            f"needles, small parts {self.parts:,}, pixels without any face {self.pixels:,}"
+            f"cut between {self.cuts:,} pairs of pixels; left out: {self.faces:,} faces of shreds "
+            f"and needles, {self.parts:,} loose pieces; {self.pixels:,} pixels have no face"
         )
 
 

@@ -107,7 +107,7 @@ class Shown:
             "camera": _part(report, "camera").get("type"),
             "status": "; ".join(map(str, causes)) or None,
             "iterations": len(history),
-            "seconds": _rounded(_part(report, "seconds").get("integrate")),
+            "seconds in all": _rounded(_part(report, "seconds").get("integrate")),
             "of these for compiling": _rounded(_part(report, "seconds").get("compile") or None),
             "angle to the input, degrees": _rounded(report.get("mean_angle_degrees")),
             "mesh": _mesh_in_words(_part(report, "mesh")),
