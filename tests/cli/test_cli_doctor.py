@@ -77,6 +77,16 @@ def test_the_command_of_doctor_holds_what_it_was_given(run, tmp_path):
     assert run(*words[1:], "--dry-run").code == 0
 
 
+def test_doctor_uses_the_camera_beside_the_map(run, tmp_path):
+    save(tmp_path / "n.png", "tori", "RUB")
+    np.savetxt(tmp_path / "K.txt", [[150, 0, 64], [0, 150, 48], [0, 0, 1]])
+    found = run("doctor", tmp_path / "n.png", "--json").json()
+    assert found["camera"][0] == "camera: K.txt beside the map"
+    words = shlex.split(found["command"])
+    assert not {"--fov", "--camera"} & {*words}
+    assert "note: camera: K.txt beside the map\n" in run(*words[1:], "--dry-run").err
+
+
 def test_doctor_says_of_normals_in_world_space_that_they_are(run, tmp_path):
     scene = GALLERY["room"](HEIGHT, WIDTH)
     turn = Rotation.from_euler("xyz", [-50, 20, 10], degrees=True).as_matrix()

@@ -11,7 +11,7 @@ from typing import Any
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import KOrder
 from rayrelief.conventions import BoolArray, convention_name
-from rayrelief.datasets.folder import find_camera, find_normals, has_camera
+from rayrelief.datasets.folder import camera_file, find_camera, find_normals
 from rayrelief.datasets.masks import find_mask
 from rayrelief.doctor.axes import Axes, find_axes
 from rayrelief.doctor.focal import FocalLength, find_focal_length
@@ -74,8 +74,8 @@ def check_up(
     height, width = file.normals.shape[:2]
     chosen: Camera | None = None
     notes: tuple[str, ...] = ("none given and none in the folder",)
-    if camera is not None or has_camera(folder):
-        chosen, notes = find_camera(folder, camera, height, width, which, k_order)
+    if camera is not None or camera_file(path) is not None:
+        chosen, notes = find_camera(path, camera, height, width, which, k_order)
     inside, mask_notes = find_mask(path, source, mask, file)
     axes = find_axes(file.normals, inside, chosen)
     doubt = unlike_normals(file.normals, inside) if file.coded else ""
