@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rayrelief.cameras import Equirectangular
+from rayrelief.cameras import Equirectangular, Pinhole
+from rayrelief.cameras.calibration import write_camera
 from rayrelief.conventions import from_opencv
 from rayrelief.io.images import write_png
 from rayrelief.synthetic import GALLERY
@@ -85,6 +86,9 @@ def test_doctor_uses_the_camera_beside_the_map(run, tmp_path):
     words = shlex.split(found["command"])
     assert not {"--fov", "--camera"} & {*words}
     assert "note: camera: K.txt beside the map\n" in run(*words[1:], "--dry-run").err
+    write_camera(tmp_path / "camera.json", Pinhole.from_fov(60, 20, 30))
+    (note,) = run("doctor", tmp_path / "n.png", "--json").json()["camera"]
+    assert note.startswith("not used: camera.json holds a camera for 30x20 pixels")
 
 
 def test_doctor_says_of_normals_in_world_space_that_they_are(run, tmp_path):

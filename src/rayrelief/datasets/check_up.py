@@ -17,6 +17,7 @@ from rayrelief.doctor.axes import Axes, find_axes
 from rayrelief.doctor.focal import FocalLength, find_focal_length
 from rayrelief.doctor.frame import find_tilt
 from rayrelief.doctor.likeness import unlike_normals
+from rayrelief.errors import CameraError
 from rayrelief.io.normals import read_normals
 from rayrelief.io.sources import missing
 
@@ -75,7 +76,12 @@ def check_up(
     chosen: Camera | None = None
     notes: tuple[str, ...] = ("none given and none in the folder",)
     if camera is not None or camera_file(path) is not None:
-        chosen, notes = find_camera(path, camera, height, width, which, k_order)
+        try:
+            chosen, notes = find_camera(path, camera, height, width, which, k_order)
+        except CameraError as error:
+            if camera is not None or folder is not None:
+                raise
+            notes = (f"not used: {error.found}",)  # it may be that of another map
     inside, mask_notes = find_mask(path, source, mask, file)
     axes = find_axes(file.normals, inside, chosen)
     doubt = unlike_normals(file.normals, inside) if file.coded else ""
