@@ -17,7 +17,7 @@ from rayrelief.cameras.ray_map import RayMap
 from rayrelief.cli.options.settings import all_settings
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.io.depth import read_depth, write_depth
 from rayrelief.io.images import read_image, write_png
@@ -40,6 +40,14 @@ def test_files_and_summary(run, sphere, out):
     assert all(str(out / name) in ended.out for name in names)
     assert "MADE (median scale)" in ended.out
     assert ended.lines("note: ") == [f"note: {note}" for note in read_scene(sphere).notes]
+
+
+def test_how_a_run_failed_is_told_once(run, sphere, out):
+    ended = run("integrate", sphere, "-o", out, "--max-iterations", 1, *BARE)
+    (warned,) = ended.lines("warning: ")
+    told = Outcome.ITERATION_LIMIT
+    assert warned.startswith(f"warning: {told.cause}; {told.remedy}")
+    assert f"  status: {told.cause}\n" in ended.out
 
 
 def test_depth_is_that_of_the_library_bit_for_bit(run, sphere, out):

@@ -155,8 +155,8 @@ def misread(normals: FloatArray, mask: BoolArray, camera: Camera) -> tuple[str, 
     axes = (free if free.decided else found).readings[0].axes
     return (
         f"the normals do not fit the OpenCV camera frame, but the axes {axes!r} "
-        f"({axes_in_words(axes)}): convert them with to_opencv(normals, {axes!r}) or, if they were "
-        "converted, from another convention than before",
+        f"({axes_in_words(axes)}): convert them with rayrelief.to_opencv(normals, {axes!r}) or, if they "
+        "were converted, from another convention than before",
     )
 
 

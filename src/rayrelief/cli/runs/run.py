@@ -113,7 +113,9 @@ def files_memory(
 
 
 def _tell_summary(finished: Finished) -> None:
-    tell(str(finished.result))
+    text, status = str(finished.result), finished.result.status
+    # Remedy and notes of a failure have been said as its warning.
+    tell(text if status.ok else text.replace(str(status), status.cause))
     took = finished.report["seconds"]
     if took["compile"] > WORTH_TELLING:  # not only in the iterations
         part = f"{took['compile']:.1f} s of {took['integrate']:.1f} s in all"
