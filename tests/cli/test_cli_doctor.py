@@ -50,7 +50,12 @@ def test_doctor_does_not_guess(run, tmp_path):
     assert found["convention"] is None
     assert {"opengl", "dsine", "directx"} <= {*found["candidates"]}
     assert found["focal_length"] is None
-    assert "cannot tell" in run("doctor", tmp_path / "n.png").out
+    text = run("doctor", tmp_path / "n.png").out
+    assert "cannot tell" in text
+    assert "--convention is one of several" in text
+    words = shlex.split(found["command"])
+    assert words[words.index("--convention") + 1] in found["candidates"]
+    assert run(*words[1:], "--fov", 50, "--dry-run").code == 0
 
 
 def test_doctor_doubts_what_has_colours_of_any_length(run, tmp_path):
@@ -136,7 +141,10 @@ def test_a_wrong_convention_of_a_panorama_is_refused(run, tmp_path, out, told):
 def test_a_camera_that_does_not_suit_the_map_is_doubted(run, tmp_path, out):
     save(tmp_path / "n.png", "sphere", "RUB")
     command = ("integrate", tmp_path / "n.png", "-o", out, "--convention", "opengl", "--dry-run")
-    doubts = ["does this camera suit it?" in run(*command, "--fov", fov).err for fov in (50, 140)]
+    doubts = [
+        "but not through this one: check the camera" in run(*command, "--fov", fov).err
+        for fov in (50, 140)
+    ]
     assert doubts == [False, True]
 
 

@@ -57,6 +57,10 @@ def as_text(found: CheckUp) -> str:
         lines.append(("rays", str(found.focal)))
     if found.command:
         lines.append(("try", found.command))
+        if not found.axes.decided:
+            lines.append(
+                ("", "where --convention is one of several that fit: give yours, if known")
+            )
     return "\n".join(f"{name:<10}{value}" for name, value in lines)
 
 

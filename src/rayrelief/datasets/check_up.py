@@ -10,7 +10,7 @@ from typing import Any
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import KOrder
-from rayrelief.conventions import BoolArray, convention_name
+from rayrelief.conventions import CONVENTIONS, BoolArray, convention_name
 from rayrelief.datasets.folder import camera_file, find_camera, find_normals
 from rayrelief.datasets.masks import find_mask
 from rayrelief.doctor.axes import Axes, find_axes
@@ -41,8 +41,9 @@ class CheckUp:
     focal
         The focal length that suits it; None where the axes are not known or a camera is.
     command
-        What to run next, with the camera and the mask that were given; what is still to be said is
-        in capitals. Empty for normals that have to be turned first.
+        What to run next, with the camera and the mask that were given; where the map does not tell
+        its axes, with one of the conventions that fit. Empty for normals that have to be turned
+        first.
     """
 
     source: Path
@@ -108,7 +109,8 @@ def check_up(
 
 def _command(path: Path, axes: Axes, focal: FocalLength | None, given: dict[str, Any]) -> str:
     """Command that integrates the map."""
-    name = convention_name(axes.readings[0].axes) if axes.decided else "CONVENTION"
+    usual = (code for code in axes.candidates if code in CONVENTIONS.values())
+    name = convention_name(next(usual, axes.readings[0].axes))
     words = ["rayrelief", "integrate", str(path), "-o", "out", "--convention", name]
     for option, value in given.items():
         if isinstance(value, str | os.PathLike):
