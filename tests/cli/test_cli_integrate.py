@@ -321,6 +321,12 @@ def test_camera_of_rays_comes_back_as_rays(run, plane, out, read_report):
     np.testing.assert_allclose(np.load(out / "2" / "depth.npy"), expected.depth, rtol=1e-9)
 
 
+def test_a_principal_point_outside_the_map_is_a_warning(run, plane, out):
+    camera = ("--camera", "100,100,60,12", "--no-convention-check")
+    told = run("integrate", plane, "-o", out, *camera, "--dry-run").lines("warning: ")
+    assert [line for line in told if "lies outside the 32x24 image" in line] == told[:1] != []
+
+
 def test_order_of_k_txt(run, plane, out):
     K = np.loadtxt(plane / "K.txt")
     camera = Pinhole(K[1, 1], K[0, 0], K[1, 2], 23 - K[0, 2])

@@ -260,10 +260,8 @@ def _writer(vectors: FloatArray) -> tuple[int, float] | None:
     sample = _sample(vectors)
     squared = np.einsum("ij,ij->i", sample, sample)
     unit = np.abs(squared - 1.0) < 2 * UNIT
-    if np.count_nonzero(unit) < LEAST:
-        return None
     total, squared = sample[unit].sum(axis=-1), squared[unit]
-    if np.ptp(total) < 0.2 or np.unique(total).size < DISTINCT:
+    if total.size < LEAST or np.ptp(total) < 0.2 or np.unique(total).size < DISTINCT:
         return None
     (slope, constant), covariance = np.polyfit(total, squared, 1, cov=True)
     half_steps = float(slope) / 2 * 255
