@@ -17,7 +17,7 @@ from rayrelief.doctor.axes import Axes, find_axes
 from rayrelief.doctor.focal import FocalLength, find_focal_length
 from rayrelief.doctor.frame import find_tilt
 from rayrelief.doctor.likeness import unlike_normals
-from rayrelief.errors import CameraError
+from rayrelief.errors import RayreliefError
 from rayrelief.io.normals import read_normals
 from rayrelief.io.sources import missing
 
@@ -79,7 +79,7 @@ def check_up(
     if camera is not None or camera_file(path) is not None:
         try:
             chosen, notes = find_camera(path, camera, height, width, which, k_order)
-        except CameraError as error:
+        except RayreliefError as error:
             if camera is not None or folder is not None:
                 raise
             notes = (f"not used: {error.found}",)  # it may be that of another map
