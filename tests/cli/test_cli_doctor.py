@@ -55,7 +55,7 @@ def test_doctor_does_not_guess(run, tmp_path):
     assert "--convention is one of several" in text
     words = shlex.split(found["command"])
     assert words[words.index("--convention") + 1] in found["candidates"]
-    assert run(*words[1:], "--fov", 50, "--dry-run").code == 0
+    assert run(*words[1:], "--dry-run").code == 0
 
 
 def test_doctor_doubts_what_has_colours_of_any_length(run, tmp_path):
@@ -93,7 +93,8 @@ def test_doctor_uses_the_camera_beside_the_map(run, tmp_path):
     assert "note: camera: K.txt beside the map\n" in run(*words[1:], "--dry-run").err
     write_camera(tmp_path / "camera.json", Pinhole.from_fov(60, 20, 30))
     (note,) = run("doctor", tmp_path / "n.png", "--json").json()["camera"]
-    assert note.startswith("not used: camera.json holds a camera for 30x20 pixels")
+    assert note.startswith("not used: ")
+    assert "camera.json holds a camera for 30x20 pixels" in note
 
 
 def test_doctor_says_of_normals_in_world_space_that_they_are(run, tmp_path):
