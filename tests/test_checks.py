@@ -9,6 +9,7 @@ import pytest
 
 from rayrelief.checks import (
     Rule,
+    as_array,
     instance_of,
     is_count,
     is_not_negative,
@@ -57,3 +58,13 @@ def test_a_class_is_no_object_of_it():
 def test_what_counts_as_usable(usable, good, bad):
     assert all(usable(value) for value in good)
     assert not any(usable(value) for value in bad)
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, TypeError, AttributeError, BufferError])
+def test_an_array_that_is_not_to_be_converted_is_refused_in_its_own_words(kind):
+    class Tensor:
+        def __array__(self, *_: object, **__: object) -> None:
+            raise kind("requires grad: use detach()")
+
+    with pytest.raises(InputError, match=r"normals cannot be made an array \(.*use detach\(\)\)"):
+        as_array(Tensor(), "normals")  # type: ignore[arg-type]

@@ -59,3 +59,11 @@ def test_images_of_some_tools_have_other_axes():
 def test_what_is_no_convention(name):
     with pytest.raises(InputError, match="is not known"):
         axes_of(name)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32])
+def test_colours_of_an_image_are_no_vectors(dtype):
+    top = min(np.iinfo(dtype).max, 65535)
+    colours = np.full((4, 5, 3), top, dtype)
+    with pytest.raises(InputError, match=rf"normals = normals / {top} \* 2 - 1; read_scene"):
+        to_opencv(colours, "opengl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayrelief.cameras.calibration import read_camera
+from rayrelief.cli.options.settings import all_settings
 from rayrelief.errors import (
     CameraError,
     FileError,
     InputError,
     IntegrationError,
+    Outcome,
     RayreliefError,
     shown,
 )
+from rayrelief.methods.catalogue import RECIPES
 
 KINDS = [RayreliefError, InputError, FileError, CameraError, IntegrationError]
 FRAME = {"fl_x": 5, "fl_y": 5, "cx": 2, "cy": 2, "w": 4, "h": 3}
@@ -42,6 +46,13 @@ def test_every_message_can_be_printed_and_says_the_same(
     assert escaped.isprintable()
     assert (error.found, error.expected, error.remedy) == (escaped, escaped, escaped)
     assert str(error).encode() == f"{escaped}; expected {escaped}. {escaped}.".encode()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_method_has_the_options_that_a_status_advises(name: str) -> None:
+    advised = {word for end in Outcome for word in re.findall(r"--[a-z-]+", end.remedy)}
+    had = {each.option for each in all_settings().values() if name in each.defaults}
+    assert advised == advised & had != set()
 
 
 def test_no_file_makes_a_message_without_end() -> None:

@@ -277,7 +277,7 @@ PINHOLE = Pinhole(20.0, 20.0, 4.0, 3.0)
         ({"normals": flat(6, 8)[..., :2]}, InputError, r"\(6, 8, 2\).*\(height, width, 3\)"),
         ({"normals": np.moveaxis(flat(6, 8), -1, 0)}, InputError, r"\(3, 6, 8\).*numpy\.moveaxis"),
         ({"normals": np.zeros((0, 8, 3))}, InputError, r"\(0, 8, 3\)"),
-        ({"normals": flat(6, 8).astype(np.uint8)}, InputError, "dtype uint8.*Decode"),
+        ({"normals": flat(6, 8).astype(np.uint8)}, InputError, "type uint8.*Decode"),
         ({"normals": np.full((6, 8, 3), np.nan)}, InputError, "of 48 in the mask 48 have no norm"),
         ({"mask": np.ones((8, 6), dtype=bool)}, InputError, r"mask.*\(8, 6\).*\(6, 8\)"),
         ({"mask": np.full((6, 8), 255, np.uint8)}, InputError, "mask.*uint8.*bool.*mask > 127"),

@@ -115,11 +115,21 @@ def test_colours_that_nobody_decoded_are_refused(convention, steps):
     colours = (rayrelief.from_opencv(scene.normals, convention) + 1) / 2
     colours = colours if steps is None else np.rint(colours * steps) / steps
     taken = rayrelief.to_opencv(colours, convention)
-    with pytest.raises(InputError, match=r"from 0 to 1.*Decode them"):
-        rayrelief.integrate(taken, scene.camera, mask=scene.mask, method=rayrelief.Smooth())
+    for top in (1, 255, 65535):
+        with pytest.raises(InputError, match=rf"from 0 to {top}, .*Decode them"):
+            rayrelief.integrate(taken * top, scene.camera, mask=scene.mask)
 
 
-def test_long_normals_of_one_slope_are_no_colours():
+@pytest.mark.parametrize("length", [1e-3, 1.0, 100.0, 255.0, 3e4, 65535.0])
+def test_long_normals_of_one_slope_are_no_colours(length):
     gentle = np.random.default_rng(0).uniform(0.3, 0.7, size=(20, 24, 2))
-    normals = np.concatenate((gentle, np.full((20, 24, 1), -1.0)), axis=-1)
+    normals = np.concatenate((gentle, np.full((20, 24, 1), -1.0)), axis=-1) * length
     assert status(normals, rayrelief.cameras.Orthographic(), method=rayrelief.Smooth()).ok
+
+
+@pytest.mark.parametrize("length", [0.5, 1.0, 100.0, 255.0, 40000.0])
+def test_normals_may_have_any_length(length):
+    scene = GALLERY["still_life"](45, 60)
+    unit = rayrelief.integrate(scene.normals, scene.camera, mask=scene.mask)
+    longer = rayrelief.integrate(scene.normals * length, scene.camera, mask=scene.mask)
+    np.testing.assert_allclose(longer.depth, unit.depth, rtol=1e-9)

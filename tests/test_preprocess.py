@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rayrelief
 from profiles import fewer_examples
 from rayrelief import RayPlane, preprocess
 from rayrelief.cameras import Equirectangular, Orthographic
@@ -316,6 +318,17 @@ def test_who_chose_what_to_do_is_not_warned(mode):
 def test_more_than_twenty_percent_is_an_error():
     with pytest.raises(InputError, match=r"21 % .*1 %"):
         prepare_normals(*turned_away(0.21), Preprocessing())
+
+
+def test_what_the_messages_advise_can_be_pasted():
+    with pytest.raises(InputError) as caught:
+        prepare_normals(*turned_away(0.21), Preprocessing())
+    with pytest.warns(IntegrationWarning) as warned:
+        prepare_normals(*turned_away(0.19), Preprocessing())
+    for text in (str(caught.value), str(warned[0].message)):
+        (code,) = re.findall(r"pass method=(rayrelief.*) \(--facing-away", text)
+        method = eval(code, {"rayrelief": rayrelief})
+        prepare_normals(*turned_away(0.21), method.preprocessing)
 
 
 @pytest.mark.parametrize("convention", [name for name in CONVENTIONS if name != "opencv"])

@@ -64,6 +64,11 @@ def test_pixels_of_different_components_have_no_distance(scene, known):
         factor_to_distance(halves(scene, known), (3, 2), (20, 15), 1.0)
 
 
+def test_a_pixel_outside_is_named_as_it_is_typed(scene):
+    with pytest.raises(InputError, match=r"^the pixel \(12, 2.5\) has no depth"):
+        factor_to_distance(halves(scene, []), (12.0, 2.5), (20, 15), 1.0)
+
+
 def test_components_that_known_depths_have_placed_have_one(scene):
     result = halves(scene, [(3, 2), (20, 15)])
     true = replace(result, depth=scene.depth).points()

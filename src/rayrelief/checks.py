@@ -111,6 +111,8 @@ LENGTHS = Rule(
     "Give it in a unit that suits it",
 )
 SWITCH = Rule(lambda value: isinstance(value, bool), "True or False", "Leave it out")
+# What the arrays of other libraries raise that are not to be converted as they are.
+FOREIGN = (ValueError, TypeError, RuntimeError, AttributeError, BufferError)
 COUNTS = Rule(is_count, "an integer >= 1", "Give a whole number")
 
 
@@ -119,12 +121,12 @@ def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     remedy = "Pass a NumPy array with a value or a vector for every pixel"
     try:
         array: npt.NDArray[Any] = np.asanyarray(values)
-    except (ValueError, TypeError) as error:
+    except FOREIGN as error:
         found = f"{name} cannot be made an array ({error})"
         raise InputError(found, expected="an array of numbers", remedy=remedy) from error
     kind = array.dtype.kind
     require(
-        kind in "biuf", f"{name} has the dtype {array.dtype}", "real numbers, or booleans", remedy
+        kind in "biuf", f"the dtype of {name} is {array.dtype}", "real numbers, or booleans", remedy
     )
     if isinstance(array, np.ma.MaskedArray):
         array = array.filled(np.nan if array.dtype.kind == "f" else 0)

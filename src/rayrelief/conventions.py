@@ -116,6 +116,7 @@ def to_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
         A new float64 array of the same shape; the input is not modified.
     """
     array, (channels, signs) = _vectors(normals), _layout(axes_of(convention))
+    check_floats(array)
     order = np.argsort(channels)
     return _ordered(array, order, np.array(signs, dtype=np.float64)[order])
 
@@ -124,6 +125,26 @@ def from_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
     """Convert normals (..., 3) from the OpenCV camera frame to a named convention."""
     array, (channels, signs) = _vectors(normals), _layout(axes_of(convention))
     return _ordered(array, np.array(channels), np.array(signs, dtype=np.float64))
+
+
+def check_floats(normals: npt.NDArray[Any]) -> None:
+    """Raise InputError for integers: they are colours."""
+    if not np.issubdtype(normals.dtype, np.floating):
+        top = 255 if normals.max(initial=0) <= 255 else 65535
+        raise InputError(
+            f"normals of the type {normals.dtype}",
+            expected="vectors of floats, not the colours of an image",
+            remedy=decode_first(top),
+        )
+
+
+def decode_first(top: int) -> str:
+    """What to do with colours from 0 to the top."""
+    share = f"normals / {top}" if top > 1 else "normals"
+    return (
+        f"Decode them before the axes are converted: normals = {share} * 2 - 1; read_scene does "
+        "both for files"
+    )
 
 
 def _layout(axes: str) -> tuple[list[int], list[int]]:

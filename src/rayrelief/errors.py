@@ -97,7 +97,7 @@ class Outcome(Enum):
     """How a run ended: each member has a cause and, for failures, a remedy."""
 
     CONVERGED = ("converged: the surface changed by less than the tolerance", "")
-    SETTLED = ("finished: the convex stage converged, and all steps after it were run", "")
+    SETTLED = ("converged: all steps of the method were run", "")
     ALTERNATES = (
         "finished: the surface alternates between two states; the one with lower energy was kept",
         "",
@@ -107,11 +107,12 @@ class Outcome(Enum):
     STOPPED = ("stopped by the callback", "")
     ITERATION_LIMIT = (
         "not converged: the surface still moved at the iteration limit",
-        "increase max_iterations (--max-iterations)",
+        "increase max_iterations of the method (--max-iterations)",
     )
     SOLVER_LIMIT = (
         "not converged: the inner solver reached its step limit before its tolerance",
-        "increase the solver's max_steps or its rtol",
+        "leave normals at grazing angles out of the mask or, in Python, give the method a solver "
+        "with more steps: solver=rayrelief.solvers.Multigrid(max_steps=1000)",
     )
     NO_EQUATIONS = (
         "no equation connects any two pixels of the mask",
@@ -119,13 +120,12 @@ class Outcome(Enum):
     )
     NOT_FINITE = (
         "the iteration diverged beyond the range of floating-point numbers",
-        "check the normals at grazing angles, or set outlier_threshold=0.1 "
-        "(--outlier-threshold 0.1)",
+        "check the normals at grazing angles, or leave them out of the mask",
     )
     IMPLAUSIBLE = (
         "the surface is not plausible: its depths or its normals cannot be those of the scene",
-        "check the camera, the convention and the mask; for normals at grazing angles set "
-        "outlier_threshold=0.1 (--outlier-threshold 0.1)",
+        "check the camera, the convention and the mask, and leave normals at grazing angles out "
+        "of it",
     )
 
     @property

@@ -59,9 +59,9 @@ def check_memory(
     remedies = ["halve its resolution", "integrate it in blocks (docs/large_maps.md)"]
     remedies.append("close other programs")
     if directions_of(method) > 4:
-        remedies.insert(0, "use connectivity 4")
+        remedies.insert(0, "use connectivity=4 of the method (--connectivity 4)")
     if not isinstance(getattr(method, "solver", None), Multigrid | None):
-        remedies.insert(0, "use Multigrid")
+        remedies.insert(0, "use solver=rayrelief.solvers.Multigrid() of the method")
     if shared:
         remedies.append("give each worker more memory (fewer --workers, larger ones of a cluster)")
     raise InputError(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.checks import as_array, as_mask, require
-from rayrelief.conventions import BoolArray, SingleArray
+from rayrelief.conventions import BoolArray, SingleArray, check_floats, decode_first
 from rayrelief.errors import InputError
 from rayrelief.formulation.confidence import check_any
 
@@ -17,6 +17,7 @@ VARIED = 0.05  # range of each channel, at least
 GREY = 0.02  # difference between the channels of a background, at most
 UNIT = 0.03  # error of the length of a vector, at most
 MOST = 0.9  # share of the pixels
+TOPS = (1, 255, 65535)  # of colours
 
 
 def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -30,25 +31,23 @@ def checked_normals(normals: npt.ArrayLike) -> npt.NDArray[Any]:
             expected="(height, width, 3)",
             remedy=hint if chw else "Give one vector x, y, z per pixel",
         )
-    if not np.issubdtype(array.dtype, np.floating):
-        raise InputError(
-            f"normals have the dtype {array.dtype}",
-            expected="floating-point vectors",
-            remedy="Decode image values first, or use read_scene, which does it",
-        )
+    check_floats(array)
     return array
 
 
 def check_decoded(normals: npt.NDArray[Any], mask: BoolArray) -> None:
-    """Refuse colours from 0 to 1: less 1/2, and twice that, they have unit length; as they are not.
+    """Refuse colours: from 0 to 1, less 1/2, and twice that, they have unit length; else not.
 
     Whatever signs a change of axes has given them.
     """
     rows, columns = (np.s_[:: -(-length // SAMPLED)] for length in mask.shape)
     colours = np.abs(normals[rows, columns][mask[rows, columns]].astype(np.float64))
     colours = colours[np.isfinite(colours).all(axis=-1)]
-    if colours.max(initial=0.0) > 1.0 + UNIT:
+    largest = colours.max(initial=0.0)
+    top = next((top for top in TOPS if largest <= top * (1.0 + UNIT)), 0)
+    if not top:
         return
+    colours /= top
     colours = colours[np.ptp(colours, axis=-1) > GREY]
     if not len(colours) or np.ptp(colours, axis=0).min() < VARIED:
         return
@@ -58,9 +57,9 @@ def check_decoded(normals: npt.NDArray[Any], mask: BoolArray) -> None:
     )
     require(
         decoded < MOST or raw > 1 - MOST,
-        "normals from 0 to 1, as an image stores them",
-        "unit vectors",
-        "Decode them before the axes are converted: 2 * normals - 1; read_scene does both",
+        f"normals from 0 to {top}, as an image stores them",
+        "vectors of floats, not the colours of an image",
+        decode_first(top),
     )
 
 

@@ -90,9 +90,12 @@ class PreprocessReport:
             (self.without_ray, "{} pixels have no ray in this camera and were excluded"),
             (
                 self.facing_away,
-                "{} normals face away from the camera (see facing_away, --facing-away)",
+                "{} normals face away from the camera (facing_away, --facing-away)",
             ),
-            (self.outliers, "{} normals differ from their neighbourhood (outlier_ratio)"),
+            (
+                self.outliers,
+                "{} normals differ from their neighbourhood (outlier_ratio, --outlier-ratio)",
+            ),
             (self.averaged, "{} normals were replaced by the mean of their neighbours"),
             (self.dropped, "{} pixels were excluded because of their normals"),
         )
@@ -191,9 +194,14 @@ def many_face_away(fraction: float) -> IntegrationWarning:
     """Warning of so large a share of normals that were averaged since they face away."""
     return IntegrationWarning(
         f"{facing_away_in_words(fraction)} and were averaged; expected less than 1 %. Check the "
-        "convention, or set facing_away (--facing-away) to 'average', 'keep' or 'drop' if this is "
-        "expected."
+        f"convention; if this is right, pass {setting_in_words('facing_away', 'average')}."
     )
+
+
+def setting_in_words(name: str, value: object, recipe: str = "Ordered") -> str:
+    """How a setting of Preprocessing is given to a method, in Python and on the command line."""
+    holder = f"rayrelief.Preprocessing({name}={value!r})"
+    return f"method=rayrelief.{recipe}(preprocessing={holder}) (--{name.replace('_', '-')} {value})"
 
 
 def facing_away_in_words(fraction: float) -> str:
@@ -237,16 +245,16 @@ def _judge_facing_away(
         fitting = _conventions_that_fit(unit, rays, inside, camera)
         likely = (
             f"As they are, they fit the axes of {' or '.join(map(repr, fitting))}: convert them "
-            f"with to_opencv(normals, {fitting[0]!r}) or, if they were converted, from another "
-            "convention than before, which 'rayrelief doctor' finds out"
+            f"with rayrelief.to_opencv(normals, {fitting[0]!r}) or, if they were converted, from "
+            "another convention than before, which 'rayrelief doctor' finds out"
             if fitting
             else "No known convention fits; these may be world-space normals"
         )
         raise InputError(
             facing_away_in_words(fraction),
             expected="less than 1 %",
-            remedy=f"{likely}. To continue anyway, set facing_away (--facing-away) to 'keep', "
-            "'average' or 'drop'",
+            remedy=f"{likely}. To continue anyway, pass "
+            f"{setting_in_words('facing_away', 'keep')}, or average or drop in place of keep",
         )
     warnings.warn(many_face_away(fraction), stacklevel=5)
 

@@ -72,7 +72,7 @@ def _place(points: FloatArray, pixel: Pixel) -> tuple[int, int]:
     place = nearest_pixel(*pixel, height, width)
     if place is None or not np.isfinite(points[place]).all():
         raise InputError(
-            f"the pixel {pixel} has no depth",
+            f"the pixel ({pixel[0]:g}, {pixel[1]:g}) has no depth",
             expected=f"column and row of a pixel inside the mask of the {width}x{height} image",
             remedy="Look the pixel up in the normal map, counted from 0",
         )

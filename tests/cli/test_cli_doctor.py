@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rayrelief.cameras import Equirectangular
+from rayrelief.cameras import Equirectangular, Pinhole
+from rayrelief.cameras.calibration import write_camera
 from rayrelief.conventions import from_opencv
 from rayrelief.io.images import write_png
 from rayrelief.synthetic import GALLERY
@@ -49,7 +50,12 @@ def test_doctor_does_not_guess(run, tmp_path):
     assert found["convention"] is None
     assert {"opengl", "dsine", "directx"} <= {*found["candidates"]}
     assert found["focal_length"] is None
-    assert "cannot tell" in run("doctor", tmp_path / "n.png").out
+    text = run("doctor", tmp_path / "n.png").out
+    assert "cannot tell" in text
+    assert "--convention is one of several" in text
+    words = shlex.split(found["command"])
+    assert words[words.index("--convention") + 1] in found["candidates"]
+    assert run(*words[1:], "--dry-run").code == 0
 
 
 def test_doctor_doubts_what_has_colours_of_any_length(run, tmp_path):
@@ -75,6 +81,20 @@ def test_the_command_of_doctor_holds_what_it_was_given(run, tmp_path):
     assert words[0] == "rayrelief"
     assert words[words.index("--k-order") + 1] == "legacy"
     assert run(*words[1:], "--dry-run").code == 0
+
+
+def test_doctor_uses_the_camera_beside_the_map(run, tmp_path):
+    save(tmp_path / "n.png", "tori", "RUB")
+    np.savetxt(tmp_path / "K.txt", [[150, 0, 64], [0, 150, 48], [0, 0, 1]])
+    found = run("doctor", tmp_path / "n.png", "--json").json()
+    assert found["camera"][0] == "camera: K.txt beside the map"
+    words = shlex.split(found["command"])
+    assert not {"--fov", "--camera"} & {*words}
+    assert "note: camera: K.txt beside the map\n" in run(*words[1:], "--dry-run").err
+    write_camera(tmp_path / "camera.json", Pinhole.from_fov(60, 20, 30))
+    (note,) = run("doctor", tmp_path / "n.png", "--json").json()["camera"]
+    assert note.startswith("not used: ")
+    assert "camera.json holds a camera for 30x20 pixels" in note
 
 
 def test_doctor_says_of_normals_in_world_space_that_they_are(run, tmp_path):
@@ -122,7 +142,10 @@ def test_a_wrong_convention_of_a_panorama_is_refused(run, tmp_path, out, told):
 def test_a_camera_that_does_not_suit_the_map_is_doubted(run, tmp_path, out):
     save(tmp_path / "n.png", "sphere", "RUB")
     command = ("integrate", tmp_path / "n.png", "-o", out, "--convention", "opengl", "--dry-run")
-    doubts = ["does this camera suit it?" in run(*command, "--fov", fov).err for fov in (50, 140)]
+    doubts = [
+        "but not through this one: check the camera" in run(*command, "--fov", fov).err
+        for fov in (50, 140)
+    ]
     assert doubts == [False, True]
 
 

@@ -17,7 +17,7 @@ from rayrelief.cameras.ray_map import RayMap
 from rayrelief.cli.options.settings import all_settings
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.io.depth import read_depth, write_depth
 from rayrelief.io.images import read_image, write_png
@@ -40,6 +40,14 @@ def test_files_and_summary(run, sphere, out):
     assert all(str(out / name) in ended.out for name in names)
     assert "MADE (median scale)" in ended.out
     assert ended.lines("note: ") == [f"note: {note}" for note in read_scene(sphere).notes]
+
+
+def test_how_a_run_failed_is_told_once(run, sphere, out):
+    ended = run("integrate", sphere, "-o", out, "--max-iterations", 1, *BARE)
+    (warned,) = ended.lines("warning: ")
+    told = Outcome.ITERATION_LIMIT
+    assert warned.startswith(f"warning: {told.cause}; {told.remedy}")
+    assert f"  status: {told.cause}\n" in ended.out
 
 
 def test_depth_is_that_of_the_library_bit_for_bit(run, sphere, out):
@@ -311,6 +319,12 @@ def test_camera_of_rays_comes_back_as_rays(run, plane, out, read_report):
     assert not (out / "camera.json").exists()
     run("integrate", plane, "-o", out / "2", "--camera", out / "rays.npy", *ONE_THREAD)
     np.testing.assert_allclose(np.load(out / "2" / "depth.npy"), expected.depth, rtol=1e-9)
+
+
+def test_a_principal_point_outside_the_map_is_a_warning(run, plane, out):
+    camera = ("--camera", "100,100,60,12", "--no-convention-check")
+    told = run("integrate", plane, "-o", out, *camera, "--dry-run").lines("warning: ")
+    assert [line for line in told if "lies outside the 32x24 image" in line] == told[:1] != []
 
 
 def test_order_of_k_txt(run, plane, out):

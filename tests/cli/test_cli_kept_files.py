@@ -125,6 +125,11 @@ def _its_camera(folder):
     return (folder, "-o", folder), "camera.json"
 
 
+def _the_camera_beside_it(folder):
+    write_camera(folder / "camera.json", read_scene(folder).camera)
+    return (folder / "normal_map.png", "-o", folder, "--convention", "opengl"), "camera.json"
+
+
 def _its_camera_by_another_way(folder):
     write_camera(folder / "camera.json", read_scene(folder).camera)
     (folder.parent / "link").symlink_to(folder, target_is_directory=True)
@@ -158,6 +163,7 @@ def _its_ground_truth(folder):
     "arrange",
     [
         _its_camera,
+        _the_camera_beside_it,
         _its_camera_by_another_way,
         _its_camera_by_option,
         _its_mask,

@@ -395,12 +395,13 @@ def test_a_sequence_is_computed_by_one_process(run, maps, out):
     [
         ("--scheduler", "tcp://127.0.0.1:1", "goes with several maps"),
         ("--workers", "2", "goes with several maps"),
+        ("--sequence", None, "goes with several maps"),
         ("--workers", "0", "expected a number from 1 on"),
         ("--workers", "banana", "expected a number from 1 on"),
     ],
 )
 def test_one_map_is_computed_here(run, maps, out, option, value, words):
-    ended = run("integrate", maps / "a", "-o", out, option, value)
+    ended = run("integrate", maps / "a", "-o", out, option, *filter(None, [value]))
     assert ended.code == 2
     assert option in ended.err
     assert words in ended.err

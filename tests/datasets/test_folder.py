@@ -146,7 +146,9 @@ def test_missing_camera_names_the_ways_out(folder):
         InputError, match=r"rayrelief\.cameras.*--fov 60.*--camera orthographic.*K\.txt"
     ):
         read_scene(folder)
-    with pytest.raises(InputError, match=r"single normal map.*camera"):
+    with pytest.raises(
+        InputError, match=r"normal_map\.png has no camera.*beside it, camera\.json or"
+    ):
         read_scene(folder / "normal_map.png", convention="opengl")
 
 
@@ -334,6 +336,19 @@ def test_the_mask_beside_a_map_is_used_if_it_has_its_size(folder):
     scene = read_scene(folder / "normal_map.png", convention="opengl", camera=CAMERA)
     assert scene.mask.all()
     assert any("another size" in note for note in scene.notes)
+
+
+def test_the_camera_beside_a_map_is_used_as_in_its_folder(folder):
+    own = read_scene(folder)
+    write_camera(folder / "camera.json", replace(CAMERA, fx=9.0))
+    (folder / "report.json").write_text('{"rayrelief": "1.0", "files": ["camera.json"]}')
+    scene = read_scene(folder / "normal_map.png", convention="opengl")
+    assert scene.camera == own.camera
+    notes = [note for note in own.notes if "K.txt" in note]
+    assert [note for note in scene.notes if "K.txt" in note] == [
+        "camera: K.txt beside the map",
+        *notes,
+    ]
 
 
 def test_no_mask_on_request(folder):

@@ -53,6 +53,13 @@ def test_the_writer_of_8_bits_is_told(tmp_path, writer, word, axes):
     assert np.abs(errors).max() < 1.02 / 127
 
 
+@pytest.mark.parametrize("vectors", [0.994 * NORMALS, 0 * NORMALS + (0.6, 0.0, 0.8)])
+def test_a_map_that_does_not_tell_the_writer_says_so(tmp_path, vectors):
+    values = stored(np.floor((vectors + 1) / 2 * 255)).astype(np.uint8)
+    write_png(tmp_path / "n.png", values)
+    assert read_normals(tmp_path / "n.png").notes[0].endswith("this map does not tell")
+
+
 @pytest.mark.parametrize("bits", [8, 10, 12, 14])
 def test_fewer_bits_in_a_file_of_16_are_told(tmp_path, bits):
     values = stored(np.rint((NORMALS + 1) / 2 * (2**bits - 1))).astype(np.uint16)

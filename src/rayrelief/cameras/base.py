@@ -101,7 +101,7 @@ class Camera(ABC):
         return CameraError(
             f"a {type(self).__name__} camera cannot {what}",
             expected="one of the cameras of this library",
-            remedy="Take its rays: RayMap(camera.unit_rays(height, width))",
+            remedy="Take its rays: rayrelief.cameras.RayMap(camera.unit_rays(height, width))",
         )
 
     def known_resolution(self) -> tuple[int, int]:

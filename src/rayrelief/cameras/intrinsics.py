@@ -21,6 +21,8 @@ FOCAL_LENGTHS = (1e-3, 1e8)
 
 SMALLEST_JUDGED = 16  # pixels: whether a principal point is near the middle is no matter below it
 
+# In the note on a principal point that may be that of another image.
+OUTSIDE = "lies outside the"
 FARTHEST = 3.7  # focal lengths from the principal point to the image: all rays 75 degrees oblique
 
 # A ray that was found by iteration is trusted if it projects this close to its pixel.
@@ -187,8 +189,9 @@ def outside_note(camera: Camera, height: int, width: int) -> tuple[str, ...]:
     if off_centre(camera, height, width) == 0.0:
         return ()
     return (
-        f"the principal point ({camera.cx:g}, {camera.cy:g}) lies outside the {width}x{height} "
-        "image, as for a part of a larger one whose corner was subtracted from it",
+        f"the principal point ({camera.cx:g}, {camera.cy:g}) {OUTSIDE} {width}x{height} image, as "
+        "for a part of a larger one whose corner was subtracted from it; if this image is no such "
+        "part, the calibration is that of another one",
     )
 
 

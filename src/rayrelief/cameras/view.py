@@ -36,7 +36,7 @@ class View:
             raise CameraError(
                 f"a periodic map through a {type(camera).__name__} camera",
                 expected="an orthographic camera: a texture that repeats has no perspective",
-                remedy="Use Orthographic() (--camera orthographic)",
+                remedy="Use rayrelief.cameras.Orthographic() (--camera orthographic)",
             )
         return cls(camera, height, width, periodic)
 

@@ -52,11 +52,15 @@ def as_text(found: CheckUp) -> str:
         lines.append(("frame", TURN))
     elif found.tilt:
         lines.append(("frame", f"turned by {found.tilt:.0f} degrees against the camera. {TURN}"))
-    lines += [("camera", note) for note in found.camera_notes]
+    lines += [("camera", note.removeprefix("camera: ")) for note in found.camera_notes]
     if found.focal is not None:
         lines.append(("rays", str(found.focal)))
     if found.command:
         lines.append(("try", found.command))
+        if not found.axes.decided:
+            lines.append(
+                ("", "where --convention is one of several that fit: give yours, if known")
+            )
     return "\n".join(f"{name:<10}{value}" for name, value in lines)
 
 

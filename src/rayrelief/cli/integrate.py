@@ -137,6 +137,8 @@ def integrate(
         for option, value in {"--scheduler": scheduler, "--workers": count}.items():
             if value is not None:
                 raise typer.BadParameter(f"{option} goes with several maps, or with one in blocks")
+        if sequence:
+            raise typer.BadParameter("--sequence goes with several maps")
         (path,) = paths
         scene = source.scene(path)
         results = result_files(out, scene.camera, depth_formats, mesh_formats)

@@ -10,13 +10,14 @@ from typing import Any
 
 from rayrelief.cameras.base import Camera
 from rayrelief.cameras.calibration import KOrder
-from rayrelief.conventions import BoolArray, convention_name
-from rayrelief.datasets.folder import find_camera, find_normals, has_camera
+from rayrelief.conventions import CONVENTIONS, BoolArray, convention_name
+from rayrelief.datasets.folder import camera_file, find_camera, find_normals
 from rayrelief.datasets.masks import find_mask
 from rayrelief.doctor.axes import Axes, find_axes
 from rayrelief.doctor.focal import FocalLength, find_focal_length
 from rayrelief.doctor.frame import find_tilt
 from rayrelief.doctor.likeness import unlike_normals
+from rayrelief.errors import RayreliefError
 from rayrelief.io.normals import read_normals
 from rayrelief.io.sources import missing
 
@@ -40,8 +41,9 @@ class CheckUp:
     focal
         The focal length that suits it; None where the axes are not known or a camera is.
     command
-        What to run next, with the camera and the mask that were given; what is still to be said is
-        in capitals. Empty for normals that have to be turned first.
+        What to run next, with the camera and the mask that were given; where the map does not tell
+        its axes, with one of the conventions that fit. Empty for normals that have to be turned
+        first.
     """
 
     source: Path
@@ -74,8 +76,13 @@ def check_up(
     height, width = file.normals.shape[:2]
     chosen: Camera | None = None
     notes: tuple[str, ...] = ("none given and none in the folder",)
-    if camera is not None or has_camera(folder):
-        chosen, notes = find_camera(folder, camera, height, width, which, k_order)
+    if camera is not None or camera_file(path) is not None:
+        try:
+            chosen, notes = find_camera(path, camera, height, width, which, k_order)
+        except RayreliefError as error:
+            if camera is not None or folder is not None:
+                raise
+            notes = (f"not used: {error.found}",)  # it may be that of another map
     inside, mask_notes = find_mask(path, source, mask, file)
     axes = find_axes(file.normals, inside, chosen)
     doubt = unlike_normals(file.normals, inside) if file.coded else ""
@@ -102,7 +109,8 @@ def check_up(
 
 def _command(path: Path, axes: Axes, focal: FocalLength | None, given: dict[str, Any]) -> str:
     """Command that integrates the map."""
-    name = convention_name(axes.readings[0].axes) if axes.decided else "CONVENTION"
+    usual = (code for code in axes.candidates if code in CONVENTIONS.values())
+    name = convention_name(next(usual, axes.readings[0].axes))
     words = ["rayrelief", "integrate", str(path), "-o", "out", "--convention", name]
     for option, value in given.items():
         if isinstance(value, str | os.PathLike):

@@ -55,10 +55,11 @@ def read_scene(
     ----------
     path
         A normal map, or a folder with ``normal_map.*`` (png, tif, tiff, exr, npy, npz or mat) or
-        ``Normal_gt.mat`` or ``.png``. From a folder these are also read, if they exist and are not
-        given as arguments: ``mask.png``, ``camera.json`` or else ``K.txt`` or ``K.npy``, and
-        ``depth_gt.npz``, ``.npy`` or ``.exr``. A depth file that does not store its kind is read
-        as z-depth, or as distance for a camera that sees past 90 degrees.
+        ``Normal_gt.mat`` or ``.png``. In the folder, or beside the map, these are also read if they
+        exist and are not given as arguments: ``mask.png``, and ``camera.json`` or else ``K.txt`` or
+        ``K.npy``; from a folder also ``depth_gt.npz``, ``.npy`` or ``.exr``. A depth file that does
+        not store its kind is read as z-depth, or as distance for a camera that sees past 90
+        degrees.
     convention
         Axes of the normals: "opencv", "opengl", "dsine" or "directx", the name of what wrote them
         ("marigold", "moge" ...), three letters (see ``to_opencv``), or "auto" to find them out.
@@ -92,7 +93,7 @@ def read_scene(
     convention, convention_note = choose_convention(folder, source, convention)
     height, width = file.normals.shape[:2]
 
-    chosen_camera, camera_notes = find_camera(folder, camera, height, width, which, k_order)
+    chosen_camera, camera_notes = find_camera(path, camera, height, width, which, k_order)
     chosen_mask, mask_notes = find_mask(path, source, mask, file)
     depth, kind, depth_notes = find_depth(folder, chosen_mask, chosen_camera)
     axes, axes_notes = settle_axes(
@@ -158,16 +159,12 @@ def choose_convention(
     )
 
 
-def has_camera(folder: Path | None) -> bool:
-    """Whether a folder holds its camera."""
-    return folder is not None and camera_file(folder) is not None
-
-
-def camera_file(folder: Path) -> Path | None:
-    """File of a folder that holds its camera, or None.
+def camera_file(place: Path) -> Path | None:
+    """File that holds the camera of a folder or, beside it, of a normal map; or None.
 
     What an earlier run left does not count beside the folder's own calibration.
     """
+    folder = place if place.is_dir() else place.parent
     own = file_in(folder, CAMERA_NAME)
     if own is not None and CAMERA_NAME not in files_of_run(read_report(folder / REPORT_NAME)):
         return own
@@ -175,23 +172,25 @@ def camera_file(folder: Path) -> Path | None:
 
 
 def find_camera(
-    folder: Path | None,
+    place: Path,
     camera: Camera | str | os.PathLike[str] | None,
     height: int,
     width: int,
     which: str | None,
     k_order: KOrder,
 ) -> tuple[Camera, tuple[str, ...]]:
-    """Camera from the argument, else from a file of the folder, and what its reader assumed."""
-    if camera is None and folder is not None:
-        camera = camera_file(folder)
+    """Camera from the argument, else of a folder or beside a map; and what its reader assumed."""
+    notes: tuple[str, ...] = ()
+    where = "in it" if place.is_dir() else "beside it"
+    if camera is None and (camera := camera_file(place)) is not None and not place.is_dir():
+        notes = (f"camera: {camera.name} beside the map",)
     if camera is None:
         raise InputError(
-            f"{folder or 'a single normal map'} has no camera",
-            expected="a camera argument or, in the folder, " + " or ".join(CAMERA_NAMES),
+            f"{place} has no camera",
+            expected=f"a camera argument or, {where}, " + " or ".join(CAMERA_NAMES),
             remedy="Pass camera='fx,fy,cx,cy', 'fov:60', 'orthographic' or one of "
             "rayrelief.cameras (--camera fx,fy,cx,cy, --fov 60 or --camera orthographic), "
-            "or put a K.txt beside the normal map and pass the folder",
+            f"or put a K.txt {where}",
         )
     if isinstance(camera, Camera):
         camera.check_resolution(height, width)
@@ -200,7 +199,7 @@ def find_camera(
         told = parse_camera(camera, height, width)
         return told, outside_note(told, height, width)
     reading = read_calibration(camera, Request(height, width, which, k_order))
-    return reading.camera, reading.notes
+    return reading.camera, (*notes, *reading.notes)
 
 
 def find_depth(

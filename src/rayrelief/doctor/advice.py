@@ -94,8 +94,10 @@ def settle_axes(
                 raise turned(tilt, name)
             raise refuted(better, told, convention, name)
         if found.refutes(told):
-            doubt = "does this camera suit it? With it the normals fit other axes than those told"
-            return told, (*notes, f"{name}: {doubt}")
+            doubt = (
+                f"the normals fit {convention!r} through another camera, but not through this one"
+            )
+            return told, (*notes, f"{name}: {doubt}: check the camera")
         if free.against(told) >= DOUBTED:
             warnings.warn(doubted(better, convention, name), IntegrationWarning, stacklevel=3)
     (reading,) = (each for each in found.readings if each.axes == told)
@@ -155,8 +157,8 @@ def misread(normals: FloatArray, mask: BoolArray, camera: Camera) -> tuple[str, 
     axes = (free if free.decided else found).readings[0].axes
     return (
         f"the normals do not fit the OpenCV camera frame, but the axes {axes!r} "
-        f"({axes_in_words(axes)}): convert them with to_opencv(normals, {axes!r}) or, if they were "
-        "converted, from another convention than before",
+        f"({axes_in_words(axes)}): convert them with rayrelief.to_opencv(normals, {axes!r}) or, if "
+        "they were converted, from another convention than before",
     )
 
 
@@ -165,7 +167,8 @@ def verdict(found: Axes) -> str:
     if not found.readings:
         return "cannot tell the axes: the normals face no side in common"
     axes = found.readings[0].axes
-    best = f"{_named(axes)} ({axes_in_words(axes)})"
+    best, words = _named(axes), axes_in_words(axes)
+    best = best if words in best else f"{best} ({words})"
     sure = f"confidence {100 * found.confidence:.0f} %"
     if found.decided:
         return f"axes of {best}, {sure}"
@@ -254,7 +257,7 @@ def _named(axes: str) -> str:
     reverse = axes[::-1]
     if name == axes and reverse in CONVENTIONS.values():
         return f"{axes!r}, {convention_name(reverse)!r} with red and blue swapped"
-    return repr(name)
+    return repr(name) if name != axes else f"{axes!r} ({axes_in_words(axes)})"
 
 
 def _listed(codes: tuple[str, ...]) -> str:

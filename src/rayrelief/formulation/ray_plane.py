@@ -25,6 +25,7 @@ from rayrelief.formulation.edge_equations import (
     pixels_per_ray,
 )
 from rayrelief.graph import PixelGraph
+from rayrelief.preprocess import setting_in_words
 
 CostFactor = Literal["full", "cosine", "focal"]
 MidpointMeasure = Literal["incidence", "normal_z", "both"]
@@ -114,7 +115,7 @@ def two_plane_equations(
         raise InputError(
             "outlier_threshold was given for an orthographic camera",
             expected="a central camera: it bounds the ratio of two depths",
-            remedy="Use preprocessing with outlier_ratio instead",
+            remedy=f"Use {setting_in_words('outlier_ratio', 0.75, 'RayPlane')} instead",
         )
     return orthographic_equations(graph, nodes, graph.gather(view.origins), **options)
 

@@ -37,8 +37,8 @@ def without_tilt(equations: EdgeEquations) -> tuple[EdgeEquations, tuple[str, ..
     offset = np.where(exists, equations.offset - (steps @ slope)[:, None], 0.0)
     pixel = max(turn / n for turn, n in zip(graph.turn, graph.shape[::-1], strict=True))
     tilt = math.degrees(math.atan(math.hypot(*slope) / pixel))
-    note = f"a tilt of {tilt:.2g} degrees was removed, without which the texture would not repeat"
+    note = f"a tilt of {tilt:.2g} degrees was removed, so that the texture repeats"
     if tilt > UNLIKELY:
-        note += ": that is much. If it does not repeat, leave out periodic (--tile)"
+        note += ". That is a lot: if it does not repeat, leave out periodic (--tile)"
     level = replace(equations, offset=offset.astype(equations.offset.dtype, copy=False))
     return level, (note,) if tilt > WORTH_TELLING else ()

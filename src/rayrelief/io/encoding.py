@@ -30,6 +30,8 @@ WRITERS: dict[tuple[int, float], str] = {
     (1, 127 / 127.5): "8-bit with 128 as zero: decoded as (value - 128) / 127",
     (1, 128 / 127.5): "8-bit with 128 as zero: decoded as value / 128 - 1",
 }
+PLAIN = (0, 1.0)
+UNTOLD = "; whether the values were rounded or truncated when written, this map does not tell"
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Encoding:
     step: float = 0.0
     coded: bool = True
     unit: bool = True
-    writer: tuple[int, float] = (0, 1.0)
+    writer: tuple[int, float] = PLAIN
     curve: bool = False
     two: bool = False
 
@@ -67,7 +69,7 @@ class Encoding:
             vectors = values.astype(np.float64)
             if self.coded:
                 _spread(vectors)
-        elif self.writer != (0, 1.0):
+        elif self.writer != PLAIN:
             vectors = np.empty(values.shape)
             _rewritten(values, self.writer, vectors)
         else:
@@ -179,7 +181,9 @@ def _from_integers(values: npt.NDArray[Any], vectors: FloatArray) -> Decoded:
     if bits != 8 or decoded.encoding != plain:  # changed already
         return decoded
     writer = _writer(vectors)
-    if writer == (0, 1.0):
+    if writer is None:
+        return Decoded(vectors, replace(plain, note=plain.note + UNTOLD))
+    if writer == PLAIN:
         return decoded
     _rewritten(values, writer, vectors)
     return Decoded(vectors, replace(plain, note=WRITERS[writer], writer=writer))
@@ -248,19 +252,17 @@ def _within_circle(vectors: FloatArray) -> bool:
     return bool(varies.all() and np.mean(within) > 0.95)
 
 
-def _writer(vectors: FloatArray) -> tuple[int, float]:
-    """Offset in half steps and scale with which 8 bits were written: a key of `WRITERS`.
+def _writer(vectors: FloatArray) -> tuple[int, float] | None:
+    """Offset in half steps and scale with which 8 bits were written: a key of `WRITERS`, or None.
 
     |k n + b (1, 1, 1)|^2 = k^2 + 2 k b (n . (1, 1, 1)) + 3 b^2: a line over the sum of components.
     """
     sample = _sample(vectors)
     squared = np.einsum("ij,ij->i", sample, sample)
     unit = np.abs(squared - 1.0) < 2 * UNIT
-    if np.count_nonzero(unit) < LEAST:
-        return 0, 1.0
     total, squared = sample[unit].sum(axis=-1), squared[unit]
-    if np.ptp(total) < 0.2 or np.unique(total).size < DISTINCT:
-        return 0, 1.0
+    if total.size < LEAST or np.ptp(total) < 0.2 or np.unique(total).size < DISTINCT:
+        return None
     (slope, constant), covariance = np.polyfit(total, squared, 1, cov=True)
     half_steps = float(slope) / 2 * 255
     unsure = math.sqrt(covariance[0, 0]) / 2 * 255
@@ -268,7 +270,7 @@ def _writer(vectors: FloatArray) -> tuple[int, float]:
     scale = math.sqrt(max(float(constant) + 3 * (slope / 2) ** 2 - noise, 0.0))
     nearest = min(WRITERS, key=lambda key: abs(key[0] - half_steps) + 255 * abs(key[1] - scale))
     close = abs(nearest[0] - half_steps) < 0.35 and 255 * abs(nearest[1] - scale) < 0.5
-    return nearest if close and unsure < 0.1 else (0, 1.0)
+    return nearest if close and unsure < 0.1 else None
 
 
 def unit_share(vectors: FloatArray) -> float:

@@ -78,8 +78,8 @@ class Judge:
                 facing_away_in_words(self._away / self._normals)
                 + (", as far as was looked" if self._left else ""),
                 expected="less than 1 %",
-                remedy="Check the convention (--convention). To continue anyway, set facing_away "
-                "(--facing-away) to 'keep', 'average' or 'drop'",
+                remedy="Check the convention (--convention). To continue anyway, give "
+                "--facing-away keep, average or drop",
             )
 
     def close(self) -> None:

@@ -53,8 +53,8 @@ class Reweighted:
 
     def __post_init__(self) -> None:
         default = "Leave it out for the method's default"
-        solver = "a solver such as Multigrid(), not its class"
-        example = "Use Preprocessing(facing_away='average'), for example"
+        solver = "a solver such as rayrelief.solvers.Multigrid(), not its class"
+        example = "Use rayrelief.Preprocessing(facing_away='average'), for example"
         tolerance = "a positive number, or None for all iterations"
         never = "Use None (0 on the command line) to run without an early stop"
         check_settings(

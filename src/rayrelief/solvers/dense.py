@@ -23,7 +23,7 @@ class Dense(Elimination):
         """Refuse what is too large, and split what is joined by next to nothing."""
         largest = int(np.diff(operator.graph.starts).max(initial=0))
         found = f"the dense solver got a component of {largest} pixels"
-        self.refuse_beyond(largest, found, "Use Multigrid")
+        self.refuse_beyond(largest, found, "Use rayrelief.solvers.Multigrid()")
         grounded = Grounded.of(operator)
         return PreparedElimination(grounded, partial(_eliminate, grounded))
 

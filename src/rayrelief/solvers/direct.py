@@ -23,7 +23,9 @@ class Direct(Elimination):
     def prepare(self, operator: Operator) -> PreparedElimination:
         """Refuse what is too large, and factorise."""
         size = operator.graph.size
-        remedy = "Use Multigrid, or increase max_nodes if there is enough memory"
+        remedy = (
+            "Use rayrelief.solvers.Multigrid(), or increase max_nodes if there is enough memory"
+        )
         self.refuse_beyond(size, f"the direct solver got {size} pixels", remedy)
         grounded = Grounded.of(operator)
         return PreparedElimination(grounded, _factorised(grounded.matrix))

@@ -71,7 +71,7 @@ class MapOptions(OptionGroup):
             "Pinhole intrinsics in pixels, parallel rays, a panorama of 360 degrees, a photo "
             "whose EXIF tells the focal length, or a calibration file: OpenCV (also calib.npz), "
             "ROS, COLMAP, nerfstudio, Kalibr, Metashape, Meshroom, Blender, mrcal, K.txt, K.npy, "
-            "ray maps ...",
+            "ray maps ... By default camera.json, K.txt or K.npy beside the map.",
             metavar="fx,fy,cx,cy|orthographic|equirectangular|cylindrical|FILE",
         ),
     ] = None

@@ -97,9 +97,9 @@ def _own_mask(found: MapFile, memory: int) -> tuple[MapFile, list[str]]:
 
 
 def _camera(path: Path, source: Input, height: int, width: int) -> tuple[Camera, list[str]]:
-    folder, notes = None, []
+    folder, notes = path.parent, []
     if source.camera_text is None:
-        folder, own = path.parent, camera_file(path.parent)
+        own = camera_file(folder)
         if own is None:
             raise InputError(
                 f"{path} has no camera",

@@ -12,12 +12,13 @@ import numpy as np
 import typer
 
 from rayrelief.backends.compilation import on_compilation
+from rayrelief.cameras.intrinsics import OUTSIDE
 from rayrelief.cli.options.mesh import MeshOptions
 from rayrelief.cli.options.surface import SurfaceOptions
 from rayrelief.cli.runs.places import check_folder, result_files
 from rayrelief.cli.runs.report import mesh_summary, plain, reported, to_json
 from rayrelief.cli.runs.writing import NO_SURFACE, Finished, write_result
-from rayrelief.cli.terminal.console import EXIT_FAILED, progress, say, show, tell
+from rayrelief.cli.terminal.console import EXIT_FAILED, NOTE, progress, say, show, tell
 from rayrelief.estimate import check_memory, directions_of
 from rayrelief.integration import integrate
 from rayrelief.io.reports import REPORT_NAME
@@ -113,7 +114,9 @@ def files_memory(
 
 
 def _tell_summary(finished: Finished) -> None:
-    tell(str(finished.result))
+    text, status = str(finished.result), finished.result.status
+    # Remedy and notes of a failure have been said as its warning.
+    tell(text if status.ok else text.replace(str(status), status.cause))
     took = finished.report["seconds"]
     if took["compile"] > WORTH_TELLING:  # not only in the iterations
         part = f"{took['compile']:.1f} s of {took['integrate']:.1f} s in all"
@@ -134,7 +137,8 @@ def _tell_summary(finished: Finished) -> None:
 def say_notes(scene: Scene, named: bool = False) -> None:
     """Say what the reader of a scene assumed, with its name where there are several."""
     for note in scene.notes:
-        say(f"note: {scene.name}, {note}" if named else f"note: {note}")
+        kind = "warning: " if OUTSIDE in note else NOTE  # nothing says that it is a part
+        say(f"{kind}{scene.name}, {note}" if named else f"{kind}{note}")
 
 
 def run(

@@ -215,4 +215,4 @@ def _notes(lone: int, floats: BoolArray) -> Iterator[str]:
         yield f"{differ} from all around, and the mean of those was used"
     if floating := int(np.count_nonzero(floats)):
         parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"
-        yield f"{parts} nothing else in view: how far behind or in front is not known (see support)"
+        yield f"{parts} nothing else in view: how far behind or in front is not known"
