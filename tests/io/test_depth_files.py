@@ -74,6 +74,12 @@ def test_infinite_depth_is_outside_in_a_png(tmp_path):
     np.testing.assert_allclose(read_depth(tmp_path / "d.png")[0], [[1.0, np.nan, 2.0]])
 
 
+@pytest.mark.parametrize("depth", [[-1e308, 1e308], [0.0, 1.7976931e308], [-1e308, -1e308]])
+def test_a_range_beyond_all_numbers_is_refused_as_a_png(tmp_path, depth):
+    with pytest.raises(InputError, match=r"from -?[01].* to .*Check the surface, or write \.npz"):
+        write_depth(tmp_path / "d.png", np.array([depth]), "z")
+
+
 def test_depth_beyond_single_precision_is_told(tmp_path):
     with pytest.warns(IntegrationWarning, match="d.exr: values beyond single precision"):
         write_depth(tmp_path / "d.exr", np.array([[1.0, 1e300, -np.inf]]), "z")
