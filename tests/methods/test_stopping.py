@@ -29,7 +29,7 @@ def at(position):
 
 
 def watch_from(start, tolerance=1e-6):
-    return Watch(CPUComputation(problem_of(equations_of(GRAPH)), Dense()), start, tolerance)
+    return Watch(CPUComputation(problem_of(equations_of(GRAPH)), Dense()), start, tolerance, RULE)
 
 
 def path(positions, tolerance=1e-6):
