@@ -41,6 +41,16 @@ def path(positions, tolerance=1e-6):
     return watch
 
 
+def test_a_run_pauses_after_enough_iterations_and_whole_windows_more():
+    watch = watch_from(RELIEF)
+    pauses = []
+    for number in range(1, RULE.enough + 2 * RULE.window + 2):
+        watch.changes.append(1.0)
+        if watch.pauses:
+            pauses.append(number)
+    assert pauses == [RULE.enough + k * RULE.window for k in range(3)]
+
+
 def test_at_rest():
     watch = path([0.3, 0.1, 0.1 + 1e-8])
     assert watch.rests
