@@ -10,7 +10,7 @@ from benchmarks.calibration.edges import jump_images
 from benchmarks.meshes import FARTHEST, TRUE_JUMP, over_jumps, run, spread, whole_mesh
 from rayrelief import synthetic
 from rayrelief.errors import InputError
-from rayrelief.meshing import CUT, Cuts, clean_mesh
+from rayrelief.meshing import CUT, Cuts, TornEdges, clean_mesh
 
 
 class Told:
@@ -200,3 +200,17 @@ def test_torn_edges_of_a_panorama_turn_with_it():
     assert still.any(axis=(1, 2)).all()
     for by in range(1, width):
         np.testing.assert_array_equal(np.roll(images(by), -by, axis=2), still)
+
+
+def test_between_samples_there_is_the_largest_jump_on_the_way_and_no_other():
+    shape, start, step = (9, 12), (1, 2), 2
+    sizes = np.random.default_rng(0).permutation(4 * 9 * 12).astype(np.float64)
+    torn = TornEdges(shape, np.arange(sizes.size), sizes)
+    sampled = torn.sampled(slice(start[0], 9, step), slice(start[1], 12, step))
+    right, down = sizes.reshape(4, *shape)[:2, start[0] :, start[1] :]
+    expected = np.zeros((4, 4, 5))
+    expected[0] = np.maximum(right[::2, ::2], right[::2, 1::2])
+    expected[1] = np.maximum(down[::2, ::2], down[1::2, ::2])
+    found = np.zeros_like(expected)
+    found.ravel()[sampled.places] = sampled.sizes
+    np.testing.assert_array_equal(found, expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import cv2
@@ -13,6 +14,7 @@ import pytest
 import rayrelief
 from rayrelief import synthetic
 from rayrelief.cameras import Equirectangular, Orthographic
+from rayrelief.shading import shade_from_camera
 
 
 class Reader(HTMLParser):
@@ -67,3 +69,23 @@ def test_the_five_lines_and_two_small_pictures(camera, shape):
     inside = result.mask[::step, ::step]
     assert surface[inside].std() > 5, "a curved surface is shaded"
     assert (surface[~inside] == surface[~inside][:1]).all()
+
+
+@pytest.mark.parametrize("factor", [1e-250, 1e200])
+def test_a_surface_of_any_size_is_shown_without_a_warning(factor):
+    scene = synthetic.GALLERY["sphere"](12, 16)
+    method = rayrelief.RayPlane(max_iterations=2)
+    result = rayrelief.integrate(
+        scene.normals, scene.camera, mask=scene.mask, method=method, on_failure="return"
+    )
+    assert "<img" in replace(result, depth=factor * result.depth)._repr_html_()
+
+
+def test_light_does_not_depend_on_the_size_and_reaches_no_point_without_a_direction():
+    points, normal = np.array([[0.3, -0.2, 1.0], [0.0, 0.0, 2.0]]), np.array([[0.0, 0.6, -0.8]])
+    expected = shade_from_camera(points, normal, central=True)
+    for factor in (1e-250, 1e200):
+        found = shade_from_camera(factor * points, normal, central=True)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    nowhere = np.array([[0.0, 0.0, 0.0], [np.inf, 0.0, 1.0]])
+    assert np.isnan(shade_from_camera(nowhere, normal, central=True)).all()

@@ -12,9 +12,11 @@ import trimesh
 import rayrelief
 from rayrelief import synthetic
 from rayrelief.cameras import Equirectangular, Orthographic
+from rayrelief.cameras.view import View
 from rayrelief.errors import InputError
 from rayrelief.io.meshes import write_mesh
 from rayrelief.mesh.borders import is_closed
+from rayrelief.solid import solid_mesh
 from rayrelief.synthetic.shapes import Plane, Sphere
 from rayrelief.synthetic.surroundings import wavy_room
 
@@ -151,3 +153,12 @@ def test_a_base_wider_than_the_body_is_refused():
 def test_a_unit_that_no_file_knows_is_refused():
     with pytest.raises(InputError, match="unit is 'km'"):
         integrate(synthetic.GALLERY["plane"](20, 20)).solid(unit="km")  # type: ignore[arg-type]
+
+
+def test_a_pixel_far_below_all_others_makes_the_body_deeper_by_a_tenth_of_its_relief():
+    relief = np.tile(0.1 * np.arange(40.0), (40, 1))  # 3.9 from front to back
+    relief[20, 20] = 1000.0
+    pixels = np.argwhere(np.isfinite(relief))[:, ::-1].astype(np.int32)
+    view = View.of(Orthographic(1.0), 40, 40)
+    body = solid_mesh(view, 10.0 + relief, pixels, width=39.0, base=2.0, unit="mm", min_part=1)
+    assert np.ptp(body.vertices[:, 2]) == pytest.approx(1.1 * 3.9 + 2.0)

@@ -7,7 +7,7 @@ from rayrelief.errors import InputError
 from rayrelief.graph import STEPS
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
-from rayrelief.problem import problem_memory
+from rayrelief.problem import connectivity_of, problem_memory
 from rayrelief.solvers.multigrid import Multigrid
 
 # Bytes. What problems, backends and solvers take they say themselves. All of it was measured as the
@@ -75,4 +75,4 @@ def check_memory(
 
 def directions_of(method: Method) -> int:
     """Directions of the edges that a method asks for."""
-    return len(STEPS[getattr(method, "connectivity", 4)])
+    return len(STEPS[connectivity_of(method)])

@@ -159,13 +159,11 @@ def assemble(
     if camera.resolution is None:  # a camera that says what it is for has been looked at, or cut
         check_against_image(camera, *inside.shape)
     view = View.of(camera, inside.shape[0], inside.shape[1], periodic)
-    options = getattr(method, "preprocessing", None) or Preprocessing()
     with threads_for(int(np.count_nonzero(inside)), threads):
         unit, inside, report = prepare_normals(
-            array, inside, view.rays, options, camera, joined=view.joined
+            array, inside, view.rays, preprocessing_of(method), camera, joined=view.joined
         )
-        connectivity: Connectivity = getattr(method, "connectivity", 4)
-        graph = pixel_graph(inside, connectivity, wraps=view.wraps, turn=view.turn)
+        graph = pixel_graph(inside, connectivity_of(method), wraps=view.wraps, turn=view.turn)
         equations_for: EquationsFor = getattr(method, "equations", two_plane_equations)
         trusted = None if confidence is None else checked_confidence(confidence, graph.shape)
         equations, notes = _equations(equations_for, graph, unit, view, trusted)
@@ -183,6 +181,18 @@ def assemble(
         confidence=trusted,
     )
     return problem if start is None else replace(problem, start=_first_iterate(problem, start))
+
+
+def connectivity_of(method: object) -> Connectivity:
+    """Neighbours that the equations of a method join."""
+    found: Connectivity = getattr(method, "connectivity", 4)
+    return found
+
+
+def preprocessing_of(method: object) -> Preprocessing:
+    """How a method treats normals that face away, and outliers."""
+    options: Preprocessing | None = getattr(method, "preprocessing", None)
+    return options or Preprocessing()
 
 
 def problem_memory(pixels: int, inside: int) -> tuple[int, int]:

@@ -41,10 +41,17 @@ def paint_normals(normals: FloatArray) -> Image:
 
 
 def shade_from_camera(vertices: FloatArray, normals: FloatArray, *, central: bool) -> FloatArray:
-    """Brightness (V,) of points (V, 3) with normals as the camera at the origin sees them."""
+    """Brightness (V,) of points (V, 3) with normals as the camera at the origin sees them.
+
+    NaN of points that lie in no direction from it.
+    """
     towards_eye = np.array([[0.0, 0.0, -1.0]])
     if central:
-        towards_eye = -vertices / np.linalg.norm(vertices, axis=-1, keepdims=True)
+        # Lengths of unit size: squares of absurd depths leave the range of numbers.
+        largest = np.abs(vertices).max(axis=-1, keepdims=True)
+        has_length = (largest > 0) & np.isfinite(largest)
+        towards_eye = -vertices / np.where(has_length, largest, np.nan)
+        towards_eye /= np.linalg.norm(towards_eye, axis=-1, keepdims=True)
     return shade(normals, towards_eye)
 
 

@@ -23,7 +23,7 @@ from rayrelief.errors import InputError
 from rayrelief.graph import pixel_graph
 from rayrelief.laws import Bilateral, FixedWeights
 from rayrelief.methods import iterate
-from rayrelief.methods.stopping import Watch
+from rayrelief.methods.stopping import StoppingRule, Watch
 from rayrelief.solvers import Dense, Multigrid
 from reference.grid_runs import Kernels, image_of, random_equations, started
 from reference.host_machine import Host, library, needs_compiler
@@ -174,7 +174,7 @@ def test_accurate_solves_leave_room_for_what_the_stopping_rule_remembers(toleran
     running = started(problem_of(equations), Multigrid(rtol=1e-9))
     flat: Any = running.start()
     running.linearise(Bilateral(0.0), flat)
-    watch = Watch(running, flat, tolerance)
+    watch = Watch(running, flat, tolerance, StoppingRule())
     x: Any = flat
     before: Any
     for _ in range(14):

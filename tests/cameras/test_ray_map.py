@@ -166,3 +166,11 @@ def test_another_image_size_is_refused():
 def test_anything_that_is_not_a_ray_map_is_refused(rays, words):
     with pytest.raises(CameraError, match=words):
         RayMap(rays)
+
+
+@pytest.mark.parametrize(("seam", "wraps"), [(1.0, True), (0.9, False), (1.1, False)])
+def test_a_panorama_wraps_where_its_seam_is_a_step_like_all_others(seam, wraps):
+    azimuth = 2.0 * np.pi / (31.0 + seam) * np.arange(32)
+    row = np.stack((np.sin(azimuth), np.zeros(32), np.cos(azimuth)), axis=-1)
+    rays = row + np.linspace(-0.5, 0.5, 8)[:, None, None] * (0.0, 1.0, 0.0)
+    assert RayMap(rays).wraps(32) is wraps

@@ -12,6 +12,7 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.cameras.calibration import write_camera
 from rayrelief.cameras.equirectangular import Equirectangular
 from rayrelief.cameras.pinhole import Pinhole
+from rayrelief.cli.runs.error_table import NUMBERS, error_table
 from rayrelief.conventions import from_opencv
 from rayrelief.datasets.folder import read_scene
 from rayrelief.evaluation.metrics import depth_errors
@@ -204,3 +205,11 @@ def test_help_of_every_verb(run, verb):
     assert ended.code == 0
     assert "--json" in ended.out
     assert "\x1b" not in ended.out
+
+
+def test_a_number_that_one_scene_has_not_has_no_mean():
+    numbers = dict.fromkeys((key for key, *_ in NUMBERS), 1.0)
+    both = {"method": "smooth", "alignment": "shift"} | numbers
+    rows = [both | {"scene": "a", "re_percent": float("nan")}, both | {"scene": "b"}]
+    *_, mean = error_table(rows).splitlines()
+    assert re.split(r"  +", mean)[3:6] == ["1.0000", "-", "1.0000"]

@@ -64,6 +64,13 @@ def test_no_answer_is_wrong(name, noise):
         assert not found.refutes(axes)
 
 
+@pytest.mark.parametrize(("axes", "left"), [("RUB", {"LUB", "RDB"}), ("RDF", {"LDF"})])
+def test_axes_that_nobody_writes_are_no_candidates_of_a_map_that_says_little(axes, left):
+    scene = GALLERY["overlapping_spheres"](40, 44)
+    found = find_axes(from_opencv(scene.normals, axes), scene.mask)
+    assert {*found.candidates} == {axes, *left}
+
+
 def bump_in_a_plane(sign):
     """Normals of a dome (1) or a bowl (-1) in a plane, camera frame, parallel rays."""
     v, u = np.mgrid[:HEIGHT, :WIDTH]

@@ -83,3 +83,10 @@ def test_a_known_depth_that_is_beyond_the_relief_is_not_asked():
     problem, _ = halves(RayPlane())
     shift = shift_asked(problem, {10: 0.0, 30: 0.0, 60: np.log(10), 90: 0.0, 110: 0.0})
     assert_allclose(shift, 0.0, atol=1e-9)
+
+
+def test_between_two_known_depths_a_bend_of_less_than_a_pixel_stays():
+    problem, _ = halves(RayPlane())
+    asked = 0.5 / pixels_per_unit(problem)
+    shift = problem.graph.scatter(shift_asked(problem, {10: 0.0, 110: asked}))
+    assert shift[6, 110] - shift[6, 10] > 0.8 * asked

@@ -390,8 +390,9 @@ def test_pickle_beside_a_good_array_is_left_alone(tmp_path):
     ],
 )
 def test_png_refuses_what_it_cannot_hold(tmp_path, image):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as caught:
         write_png(tmp_path / "a.png", image)
+    assert caught.value.remedy
     assert list(tmp_path.iterdir()) == []
 
 

@@ -69,9 +69,21 @@ def test_png_tells_its_scale_to_other_programs(tmp_path):
     assert float(text["DepthOffset"]) + 65535 * float(text["DepthScale"]) == pytest.approx(4.0)
 
 
+def test_depths_that_hardly_differ_are_all_inside_in_a_png(tmp_path):
+    depth = np.array([[1.0, np.nextafter(1.0, 2.0)]])
+    write_depth(tmp_path / "d.png", depth, "z")
+    np.testing.assert_allclose(read_depth(tmp_path / "d.png")[0], depth, rtol=1e-15)
+
+
 def test_infinite_depth_is_outside_in_a_png(tmp_path):
     write_depth(tmp_path / "d.png", np.array([[1.0, np.inf, 2.0]]), "z")
     np.testing.assert_allclose(read_depth(tmp_path / "d.png")[0], [[1.0, np.nan, 2.0]])
+
+
+@pytest.mark.parametrize("depth", [[-1e308, 1e308], [0.0, 1.7976931e308], [-1e308, -1e308]])
+def test_a_range_beyond_all_numbers_is_refused_as_a_png(tmp_path, depth):
+    with pytest.raises(InputError, match=r"from -?[01].* to .*Check the surface, or write \.npz"):
+        write_depth(tmp_path / "d.png", np.array([depth]), "z")
 
 
 def test_depth_beyond_single_precision_is_told(tmp_path):

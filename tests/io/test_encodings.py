@@ -11,9 +11,10 @@ import pytest
 
 from rayrelief.conventions import from_opencv
 from rayrelief.errors import FileError
+from rayrelief.io.encoding import UNIT, _writer
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import write_png
-from rayrelief.io.normals import read_normals
+from rayrelief.io.normals import check_bits, read_normals, with_fringe
 from rayrelief.synthetic import GALLERY
 
 SCENE = GALLERY["sphere"](96, 128)
@@ -276,3 +277,27 @@ def test_hdf5_that_is_not_read(tmp_path, monkeypatch, stored):
         file.create_dataset("normals", **stored)
     with pytest.raises(FileError, match=r"memory|other files"):
         read_normals(tmp_path / "n.h5")
+
+
+def test_what_compression_mixed_up_to_three_pixels_from_the_background_is_outside():
+    outside, normals = np.arange(20) < 10, np.tile((0.0, 0.0, 1.0), (8, 20, 1))
+    normals[:, 10:13] *= 0.7
+    found = with_fringe(np.tile(outside, (8, 1)), normals)
+    np.testing.assert_array_equal(found, np.tile(np.arange(20) < 14, (8, 1)))
+
+
+def test_a_map_of_16_bits_that_might_be_of_14_is_one_of_16(tmp_path):
+    component = -(1.0 + 0.8 * UNIT) / np.sqrt(3.0)  # nearly of unit length in both
+    value = round((component + 1) / 2 * 65535)
+    assert value < 2**14
+    assert abs(np.sqrt(3.0) * (2 * value / (2**14 - 1) - 1) - 1) < UNIT
+    check_bits(tmp_path, np.full((20, 20, 3), value, np.uint16))
+
+
+def test_a_few_flat_faces_do_not_tell_who_wrote_8_bits():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        faces = rng.normal(size=(5, 3))
+        faces /= np.linalg.norm(faces, axis=-1, keepdims=True)
+        colours = np.rint((np.repeat(faces, 100, axis=0) + 1) / 2 * 255)
+        assert _writer(colours / 255 * 2 - 1) == (0, 1.0)

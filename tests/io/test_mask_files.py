@@ -64,5 +64,6 @@ def test_png(tmp_path, dtype):
 )
 def test_what_is_no_mask_is_refused(tmp_path, array):
     np.save(tmp_path / "m.npy", array)
-    with pytest.raises(FileError, match=r"m\.npy"):
+    with pytest.raises(FileError, match=r"m\.npy") as caught:
         read_mask(tmp_path / "m.npy")
+    assert caught.value.remedy.startswith("Save ")

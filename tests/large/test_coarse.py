@@ -46,6 +46,12 @@ def test_its_matrix_is_what_moves_change_about_the_residual(in_memory, depth_of)
     assert_allclose(asked[0] - asked[1], product, atol=1e-9 * np.abs(product).max())
 
 
+def test_what_moves_both_pixels_alike_has_no_say():
+    at, by = np.array([4, 7, 2]), np.array([1e-16, 0.5, -3e-17])
+    assert coarse._differing.py_func(at, by, 3) == 1
+    assert (at[0], by[0]) == (7, 0.5)
+
+
 def test_a_matrix_is_the_same_in_smaller_pieces(in_memory, depth_of, monkeypatch):
     normals = np.zeros((HEIGHT, WIDTH, 3))
     normals[..., 2] = -1.0

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import tifffile
+import typer
 import zarr
 from PIL import Image
 from typer.testing import CliRunner
@@ -367,7 +368,16 @@ def test_stages_that_take_long_say_so_ten_times(capsys, monkeypatch):
 def test_sizes():
     assert parse_memory("4GB") == 4 * 10**9
     assert parse_memory("512m") == 512 * 10**6
+    assert parse_memory("4GiB") == 4 * 2**30
+    assert parse_memory("1.5 ki") == 1536
+    assert parse_memory("100b") == parse_memory("100") == 100
     assert parse_memory(None) > 0
+
+
+@pytest.mark.parametrize("text", ["", "GB", "0GB", "0.1", "4ib", "4iB", "4i", "-4GB", "9" * 400])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(typer.BadParameter, match="expected a size such as 4GB or 4GiB"):
+        parse_memory(text)
 
 
 def test_half_the_size_counts_what_has_a_value():

@@ -16,10 +16,11 @@ from rayrelief.errors import InputError, Outcome
 from rayrelief.integration import integrate
 from rayrelief.methods.base import Support
 from rayrelief.methods.ordered import recipe
+from rayrelief.methods.ordered.evidence import COSTS, order_probability
 from rayrelief.methods.ordered.groups import group_shifts
 from rayrelief.methods.ordered.parts import borders_between, staying
 from rayrelief.methods.ordered.recipe import NARROWING, SEGMENTS, Ordered
-from rayrelief.methods.ordered.segments import find_segments
+from rayrelief.methods.ordered.segments import _contacts, find_segments
 from rayrelief.methods.recipes import RayPlane
 from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
@@ -154,6 +155,23 @@ def test_of_two_halves_one_rests_and_the_other_as_its_border_shows(
     segments, support = find_segments(equations, x, *SEGMENTS)
     assert sorted(support) == sorted([expected, Support.CONTACT])
     assert support[np.argmax(np.bincount(segments))] is Support.CONTACT
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 2), (2, 1, 0)])
+def test_of_two_parts_that_are_touched_alike_the_first_counts(labels):
+    flat = np.tile((0.0, 0.0, -1.0), (4, 9, 1))
+    problem = assemble(flat, Orthographic(1.0), method=Ordered(noise=0.0))
+    equations: Any = problem.equations
+    parts = problem.graph.gather(np.tile(np.repeat(labels, 3), (4, 1))).astype(np.int32)
+    touched, _ = _contacts(equations, np.zeros(problem.graph.size), parts, 3)
+    assert touched.tolist() == [1, 0, 1]
+
+
+def test_where_both_sides_recede_their_order_is_hardly_told():
+    lead = COSTS.sure  # as much as there is to be sure
+    level, both = (0.5 * lead + slower for slower in (0.0, COSTS.both_recede))
+    told = [order_probability.py_func(width, lead, COSTS) - 0.5 for width in (level, both)]
+    np.testing.assert_allclose(told, (COSTS.ordered, 0.2 * COSTS.ordered))
 
 
 def test_the_noise_that_is_told_is_in_degrees():

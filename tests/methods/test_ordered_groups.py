@@ -61,6 +61,16 @@ def test_what_follows_is_the_cheapest_of_all_choices(n, seed):
     assert change(chosen) == pytest.approx(told) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("mover", [0, 1])
+def test_of_what_two_parts_save_the_larger_saving_counts(mover):
+    pairs, of_parts = pairs_of(3, [(1, 0), (2, 0), (2, 1)])  # part 2 is none of the region
+    alone = np.zeros((3, 2))
+    alone[0, 1 - mover], alone[0, mover] = -5.0, 1.0  # one moves and the other stays, or so
+    alone[1:, 1] = 3.0  # against part 2
+    found, told = _cheapest(pairs, of_parts, np.arange(2), np.array([0, 1, -1]), alone)
+    assert (found.tolist(), told) == ([mover], -2.0)
+
+
 def borders(links, stays, edges=10):
     """Borders of so many edges each, between parts that are so many pixels apart."""
     here, there, apart = np.repeat(np.array(links).T, edges, axis=1)

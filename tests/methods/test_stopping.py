@@ -29,7 +29,7 @@ def at(position):
 
 
 def watch_from(start, tolerance=1e-6):
-    return Watch(CPUComputation(problem_of(equations_of(GRAPH)), Dense()), start, tolerance)
+    return Watch(CPUComputation(problem_of(equations_of(GRAPH)), Dense()), start, tolerance, RULE)
 
 
 def path(positions, tolerance=1e-6):
@@ -39,6 +39,16 @@ def path(positions, tolerance=1e-6):
     for old, new in itertools.pairwise(surfaces):
         watch.add(old, new, 1.0)
     return watch
+
+
+def test_a_run_pauses_after_enough_iterations_and_whole_windows_more():
+    watch = watch_from(RELIEF)
+    pauses = []
+    for number in range(1, RULE.enough + 2 * RULE.window + 2):
+        watch.changes.append(1.0)
+        if watch.pauses:
+            pauses.append(number)
+    assert pauses == [RULE.enough + k * RULE.window for k in range(3)]
 
 
 def test_at_rest():

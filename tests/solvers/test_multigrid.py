@@ -18,7 +18,13 @@ from rayrelief.solvers.multigrid.cycle import DAMPING, SERIAL, Restriction, rest
 from rayrelief.solvers.multigrid.galerkin import coarse_rows, interpolation, transposed
 from rayrelief.solvers.multigrid.hierarchy import Hierarchy
 from rayrelief.solvers.multigrid.rows import Rows, stencil
-from rayrelief.solvers.multigrid.solver import REST, SETUP_CYCLES, PreparedMultigrid
+from rayrelief.solvers.multigrid.solver import (
+    EXCUSED,
+    REST,
+    SETUP_CYCLES,
+    PreparedMultigrid,
+    _Limits,
+)
 from reference.random_maps import random_mask
 
 SEED = st.integers(0, 2**32 - 1)
@@ -393,3 +399,13 @@ def test_one_that_is_worn_at_once_is_not_tried_again_for_a_while(monkeypatch):
     expected = fresh + worn + REST * fresh + worn + 2 * REST * fresh + worn
     count = 1 + 1 + REST + 1 + 2 * REST + 1
     assert ages_of(monkeypatch, SETUP_CYCLES + 1, count) == expected
+
+
+def test_an_x_that_went_astray_does_not_excuse_itself():
+    rng = np.random.default_rng(0)
+    prepared = Multigrid().prepare(random_system(rng, np.ones((6, 8), dtype=bool)))
+    rhs, flat = rng.normal(size=48), np.zeros(48)
+    astray = 1e20 * rng.normal(size=48)
+    excused = _Limits(prepared, rhs, flat, EXCUSED).at(flat)
+    assert np.all(_Limits(prepared, rhs, astray, 1e-14).at(astray) > excused)
+    np.testing.assert_array_equal(_Limits(prepared, rhs, flat, 1e-14).at(astray), excused)

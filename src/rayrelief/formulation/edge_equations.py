@@ -87,7 +87,6 @@ class EdgeEquations:
         impossible = np.isnan(self.offset)
         graph, order = self.graph.without(impossible)
         keep = graph.exists
-        count = int(self.graph.exists.sum()) - int(keep.sum())
         gamma = kept(self.gamma, order, keep)
         shared = self.gamma_weight is self.gamma
         return replace(
@@ -96,7 +95,7 @@ class EdgeEquations:
             offset=kept(self.offset, order, keep),
             gamma=gamma,
             gamma_weight=gamma if shared else kept(self.gamma_weight, order, keep),
-            left_out=self.left_out + count,
+            left_out=int(self.graph.exists.sum()) - int(keep.sum()),
         )
 
 

@@ -19,6 +19,7 @@ from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
 from rayrelief.formulation.edge_equations import both_ways
 from rayrelief.formulation.intervals import IntervalEquations
+from rayrelief.formulation.loops import GAUSSIAN_MEDIAN
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Solution
 from rayrelief.operators import Operator
@@ -28,7 +29,7 @@ from rayrelief.solvers.multigrid import Multigrid
 REACH = 8  # pixels around a known depth that share what it asks for: one pixel is torn off easily
 SOLVES = 12
 WHOLE = 0.5  # an edge that is trusted by more than so much, over the median one, is inside a part
-GAUSSIAN = 1.4826  # standard deviation of a Gaussian over the median of |x|
+GAUSSIAN = 1.0 / GAUSSIAN_MEDIAN  # standard deviation of a Gaussian over the median of |x|
 BLOCK = 8  # pixels, over which known depths are averaged to see how noisy they are
 NOISE = 1.0  # pixels by which the means of blocks are off where many known depths count as noisy
 FAR = 6.0  # median deviations: what is asked for beyond these, and beyond the relief, is an error

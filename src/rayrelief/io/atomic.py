@@ -155,9 +155,9 @@ def target_of(path: Path) -> Path:
     return target
 
 
-def temporary_name(process: int, mark: str = OWN) -> str:
+def temporary_name(process: int) -> str:
     """A name, without suffix, that a process may write to."""
-    return f".rayrelief-{MACHINE}-{process}-{mark}-{secrets.token_hex(4)}"
+    return f".rayrelief-{MACHINE}-{process}-{OWN}-{secrets.token_hex(4)}"
 
 
 def discard_leftovers(folder: Path) -> None:

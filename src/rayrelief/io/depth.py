@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -123,6 +124,12 @@ def write_depth_png(path: Path, depth: FloatArray, kind: DepthKind) -> None:
     low, high = float(depth[inside].min()), float(depth[inside].max())
     scale = (high - low) / (PNG_TOP - 1) or abs(low) or 1.0  # of a constant depth any will do
     offset = low - scale  # value 1 is the smallest depth: 0 is kept for the outside
+    if not math.isfinite(offset + PNG_TOP * scale):
+        raise InputError(
+            f"a depth map from {low:g} to {high:g}",
+            expected="depths that floating-point numbers can span",
+            remedy="Check the surface, or write .npz or .npy",
+        )
     values = np.zeros(depth.shape, np.uint16)
     values[inside] = np.clip(np.rint((depth[inside] - offset) / scale), 1, PNG_TOP)
     text = {

@@ -130,7 +130,11 @@ def encode_png(image: npt.NDArray[Any]) -> bytes:
             remedy="Scale and round the values first",
         )
     if image.ndim < 2 or image.size == 0:
-        raise InputError(f"an image of the shape {image.shape}", expected="at least one pixel")
+        raise InputError(
+            f"an image of the shape {image.shape}",
+            expected="at least one pixel",
+            remedy="Check what was cut out of it",
+        )
     _, data = cv2.imencode(".png", swap_red_and_blue(image))
     return bytes(data)
 

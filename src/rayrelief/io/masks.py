@@ -41,7 +41,11 @@ def read_mask(path: str | os.PathLike[str]) -> BoolArray:
 def threshold(path: Path, array: npt.NDArray[Any]) -> BoolArray:
     """Where the values of a mask of any type are inside."""
     if np.issubdtype(array.dtype, np.complexfloating):
-        raise FileError(f"{path} holds complex numbers", expected="a mask of real numbers")
+        raise FileError(
+            f"{path} holds complex numbers",
+            expected="a mask of real numbers",
+            remedy="Save the mask as booleans",
+        )
     if array.dtype == np.bool_ or _is_zero_or_one(array):
         return array.astype(np.bool_)
     if array.dtype in (np.uint8, np.uint16):

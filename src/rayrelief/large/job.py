@@ -15,6 +15,7 @@ from rayrelief.large.layout import Layout, Window, shape_of
 from rayrelief.large.planning import kind_of
 from rayrelief.large.store import Store
 from rayrelief.methods.base import Method
+from rayrelief.problem import connectivity_of
 
 
 class Source(Protocol):
@@ -80,9 +81,3 @@ class Job:
         """Camera of a part of the map."""
         height, width = shape_of(window)
         return self.camera.crop(window[1].start, window[0].start, width, height)
-
-
-def connectivity_of(method: Method) -> Connectivity:
-    """Neighbours that the equations of a method join."""
-    found: Connectivity = getattr(method, "connectivity", 4)
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from rayrelief.preprocess import (
     many_face_away,
     prepare_normals,
 )
+from rayrelief.problem import preprocessing_of
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,15 @@ class Judge:
             warnings.warn(many_face_away(self._away / self._normals), stacklevel=3)
 
 
-def preprocessing_of(method: Method) -> Preprocessing:
-    """How a method treats normals that face away, and outliers."""
-    options: Preprocessing = getattr(method, "preprocessing", Preprocessing())
-    return options
+def of_a_part(method: Any) -> tuple[Any, Preprocessing]:
+    """The method as a part of the map is given to it, and how normals are treated there.
+
+    A part may show nothing but the rim of a body: the whole map is judged, not its parts.
+    """
+    options = preprocessing_of(method)
+    options = replace(options, facing_away=options.facing_away or "average")
+    has = hasattr(method, "preprocessing")
+    return replace(method, preprocessing=options) if has else method, options
 
 
 def notes_of_normals(decided: Sequence[Decided], method: Method) -> tuple[str, ...]:

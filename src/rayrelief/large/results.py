@@ -14,13 +14,12 @@ import numpy as np
 
 from rayrelief.conventions import SingleArray
 from rayrelief.errors import FileError, InputError, RayreliefError
-from rayrelief.graph import STEPS
+from rayrelief.estimate import directions_of
 from rayrelief.io.atomic import target_of
 from rayrelief.io.depth import EXR_ATTRIBUTE, EXR_CHANNELS
 from rayrelief.io.exr import read_attributes
 from rayrelief.io.sources import BROKEN, open_file, parse_json
 from rayrelief.large.exr_pyramid import Pyramid
-from rayrelief.large.job import connectivity_of
 from rayrelief.large.layout import Layout, Window, shape_of, size_of
 from rayrelief.large.levels import TILE, halved
 from rayrelief.large.opening import EXR, TIFF, ZARR
@@ -93,8 +92,7 @@ def disk_needed(layout: Layout, method: Method, *, mesh: bool) -> int:
     """
     pixels = layout.shape[0] * layout.shape[1]
     in_blocks = sum(size_of(layout.block(number).whole) for number in range(len(layout)))
-    directions = len(STEPS[connectivity_of(method)])
-    return (4 * directions + 1 + 8 + MESH * mesh) * pixels + (2 * 8 + 4) * in_blocks
+    return (4 * directions_of(method) + 1 + 8 + MESH * mesh) * pixels + (2 * 8 + 4) * in_blocks
 
 
 def size_of_folder(folder: Path) -> int:

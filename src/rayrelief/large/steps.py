@@ -25,11 +25,11 @@ from rayrelief.large.joining import (
     glued,
     residual_of_core,
 )
-from rayrelief.large.judging import Decided, preprocessing_of, usable
+from rayrelief.large.judging import Decided, of_a_part, usable
 from rayrelief.large.layout import Block, Window, shape_of, within
 from rayrelief.large.store import JOINED, SHORT, refusing_damage
 from rayrelief.large.sweeping import centre_alone, solve_block
-from rayrelief.preprocess import Preprocessing
+from rayrelief.methods.base import Method
 from rayrelief.problem import Anchors, Problem, assemble
 
 HELD = 1e3  # weight of a value that is held, over that of the surest equation
@@ -47,13 +47,13 @@ def decide(job: Job, number: int) -> Decided:
             return Decided(**noted)
     block = job.layout.block(number)
     normals, mask = job.source.read(block.whole)
-    # A block may show nothing but the rim of a body: the whole map is judged, not its parts.
-    options = _preprocessing(job)
+    asked: Any = job.method
+    method, options = of_a_part(asked.continued if job.look else asked)
     rays = job.camera_of(block.whole).unit_rays(*mask.shape)
     mask, away, is_left = usable(normals, mask, rays, options)
     del rays
     core = within(block.core, block.whole)
-    decided = _run(job, block, normals, mask, options) if is_left else _nothing(job, block)
+    decided = _run(job, block, normals, mask, method) if is_left else _nothing(job, block)
     decided = replace(
         decided,
         normals=int(np.count_nonzero(mask[core])),
@@ -123,19 +123,9 @@ def finish(job: Job, given: tuple[int, Moves], sweep: int) -> None:
     job.store.write("depth", number, depth.astype(np.float32))
 
 
-def _preprocessing(job: Job) -> Preprocessing:
-    options = preprocessing_of(job.method)
-    return replace(options, facing_away=options.facing_away or "average")
-
-
 def _run(
-    job: Job, block: Block, normals: npt.NDArray[Any], mask: BoolArray, options: Preprocessing
+    job: Job, block: Block, normals: npt.NDArray[Any], mask: BoolArray, method: Method
 ) -> Decided:
-    method: Any = job.method
-    if job.look:
-        method = method.continued
-    if hasattr(method, "preprocessing"):
-        method = replace(method, preprocessing=options)
     camera = job.camera_of(block.whole)
     problem = assemble(normals, camera, mask=mask, method=method, threads=job.threads)
     if job.look:

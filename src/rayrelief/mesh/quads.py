@@ -21,7 +21,7 @@ def quads_of(mesh: Mesh) -> tuple[Quads, Faces]:
     wide, high = np.ptp(u, axis=1), np.ptp(v, axis=1)
     around = (wide == last) & (wide > 1) & (mesh.wraps is not False)  # from there to the first
     left = np.where(around, last, u.min(axis=1))
-    block = v.min(axis=1) * (last + 2) + left  # one more: a block over the seam has its own place
+    block = v.min(axis=1) * (last + 1) + left
     block[(high != 1) | ~(around | (wide == 1))] = -1  # of vertices that were moved or joined
     order = np.argsort(block, kind="stable")
     starts, counts = np.unique(block[order], return_index=True, return_counts=True)[1:]

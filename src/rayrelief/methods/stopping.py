@@ -72,6 +72,8 @@ class Watch:
     tolerance
         Change below which the surface has converged. None runs all iterations: changes are only
         recorded.
+    rule
+        What counts as rest, as an oscillation and as an excursion.
     """
 
     def __init__(
@@ -79,9 +81,9 @@ class Watch:
         computation: Computation,
         start: Vector,
         tolerance: float | None,
-        rule: StoppingRule | None = None,
+        rule: StoppingRule,
     ) -> None:
-        self.rule = rule or StoppingRule()
+        self.rule = rule
         self.changes: list[float] = []
         self.energies: list[float] = []
         self._computation = computation

@@ -163,8 +163,9 @@ def test_workers_end_with_the_process_that_started_them():
     assert done.returncode == 9
 
 
-@pytest.mark.parametrize("before", [None, "elsewhere"])
-def test_workers_have_one_thread_and_kernels_of_this_state_alone(tmp_path, monkeypatch, before):
+@pytest.mark.parametrize("name", [None, "elsewhere"])
+def test_workers_have_one_thread_and_kernels_of_this_state_alone(tmp_path, monkeypatch, name):
+    before = None if name is None else str(tmp_path / name)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     if before is not None:
         monkeypatch.setenv("NUMBA_CACHE_DIR", before)

@@ -95,7 +95,7 @@ def test_an_unknown_image_size_means_opencv_order(k_txt):
 
 
 def test_an_unknown_order_is_refused(k_txt):
-    with pytest.raises(InputError, match=r"k_order='bini'.*'auto', 'opencv'"):
+    with pytest.raises(InputError, match=r"k_order='bini'.*'auto', 'opencv'.*Leave it out"):
         read_camera(k_txt(NEW), height=HEIGHT, width=WIDTH, k_order="bini")  # type: ignore[arg-type]
 
 

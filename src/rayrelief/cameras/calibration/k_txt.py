@@ -62,7 +62,11 @@ def read_matrix(path: Path, rows: Rows, request: Request, name: str = "K") -> Re
     orders = get_args(KOrder)
     if request.k_order not in orders:
         known = ", ".join(repr(name) for name in orders)
-        raise InputError(f"k_order={request.k_order!r}", expected=f"one of {known}")
+        raise InputError(
+            f"k_order={request.k_order!r}",
+            expected=f"one of {known}",
+            remedy="Leave it out: the principal point tells the order where it can",
+        )
     K = parse_matrix(path, rows)
     if request.k_order == "auto" and bare(name) not in NAMES:
         camera, _ = choose_order(path, K, request.height, request.width, "opencv")

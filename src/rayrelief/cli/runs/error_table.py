@@ -52,8 +52,7 @@ def _mean(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Mean over scenes; of numbers that all of them have, as means of some do not compare."""
     mean: dict[str, Any] = {"scene": f"mean of {len(rows)}"}
     for key, *_ in NUMBERS:
-        values = [row[key] for row in rows]
-        mean[key] = None if None in values else math.fsum(values) / len(rows)
+        mean[key] = math.fsum(row[key] for row in rows) / len(rows)
     alignments = {row["alignment"] for row in rows}
     return mean | {"alignment": " or ".join(sorted(alignments))}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import time
@@ -53,7 +54,7 @@ from rayrelief.large.tiles import discard_tiles, unlisted, write_tiles
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+UNITS = " kmgt"  # each a thousand of the one before it, or with an i 1024
 QUIET = 10.0  # seconds after which a stage says again how far it is
 
 
@@ -84,10 +85,12 @@ def parse_memory(text: str | None) -> int:
     """Bytes of a size such as 4GB; most of what is available unless given."""
     if text is None:
         return int(SHARE * memory_available())
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", text.lower())
-    if found is None or float(found[1]) == 0:
-        raise typer.BadParameter(f"--memory {text!r}: expected a size such as 4GB")
-    return int(float(found[1]) * UNITS[found[2]])
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", text.lower())
+    power = 0 if found is None else UNITS.index(found[2] or " ")
+    size = 0.0 if found is None else float(found[1]) * (1024 if found[3] else 1000) ** power
+    if not 1 <= size < math.inf:
+        raise typer.BadParameter(f"--memory {text!r}: expected a size such as 4GB or 4GiB")
+    return int(size)
 
 
 def integrate_large(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,14 @@ from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.terminal.console import show
 from rayrelief.conventions import FloatArray
 from rayrelief.errors import InputError
-from rayrelief.graph import STEPS
+from rayrelief.estimate import directions_of
 from rayrelief.large.arrays import MapFile
-from rayrelief.large.job import connectivity_of
+from rayrelief.large.judging import of_a_part
 from rayrelief.large.layout import Layout, Window, shape_of, size_of
 from rayrelief.large.results import disk_needed, size_of_folder
 from rayrelief.large.samples import spread
 from rayrelief.memory import in_words, memory_available
 from rayrelief.methods.base import Method
-from rayrelief.preprocess import Preprocessing
 from rayrelief.problem import assemble
 from rayrelief.synthetic.gallery import sphere
 
@@ -57,7 +55,7 @@ def plan(
     again = len(layout) > 1 and hasattr(method, "continued")
     deciding = pixels * inside * seconds * (1 + LOOK * again)
     sweeps = 0 if len(layout) == 1 else round(SWEEPS * (AGAIN if again else 1))
-    per_sweep = pixels * inside * SWEEP_SECONDS[len(STEPS[connectivity_of(method)])]
+    per_sweep = pixels * inside * SWEEP_SECONDS[directions_of(method)]
     rounds = -(-len(layout) // workers) / len(layout)  # of what one worker would take for all
     return {
         "rayrelief": rayrelief.__version__,
@@ -138,9 +136,7 @@ def _counting_once(
 
 def _seconds(normals: Any, camera: Camera, mask: Any, method: Any, threads: int) -> float:
     began = time.perf_counter()
-    options = getattr(method, "preprocessing", Preprocessing())
-    if options.facing_away is None and hasattr(method, "preprocessing"):
-        method = replace(method, preprocessing=replace(options, facing_away="average"))
+    method, _ = of_a_part(method)
     problem = assemble(normals, camera, mask=mask, method=method, threads=threads)
     method.solve(problem, CPU(threads))
     return time.perf_counter() - began

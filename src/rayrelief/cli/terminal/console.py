@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 COMPILING = "compiling kernels: first run only, up to a minute"
 
+_STREAMS = threading.RLock()
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 NOTE = "note: "
 # What an input or a machine may be to blame for: without memory, libraries cannot be loaded either.
@@ -142,11 +144,15 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Keep C libraries, which print what our own messages say better, off both streams."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    saved = {number: os.dup(number) for number in (1, 2)}
-    with open(os.devnull, "wb") as nowhere:
+    """Keep C libraries, which print what our own messages say better, off both streams.
+
+    One thread at a time: the streams belong to all of them, and the last one to leave would put
+    back what it had found, which is nowhere.
+    """
+    with _STREAMS, open(os.devnull, "wb") as nowhere:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        saved = {number: os.dup(number) for number in (1, 2)}
         for number in saved:
             os.dup2(nowhere.fileno(), number)
         try:
