@@ -231,7 +231,8 @@ def _read_only(array: FloatArray) -> FloatArray:
 def _notes(
     problem: Problem, components: Components, solution: Solution, fit: PriorFit | None
 ) -> tuple[str, ...]:
-    notes = [*problem.preprocessing.notes(), *problem.notes, *solution.notes]
+    notes = [*problem.preprocessing.notes(), *problem.notes]
+    notes += [*solution.notes, *solution.floating_note()]
     if problem.equations.left_out:
         notes.append(
             f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "

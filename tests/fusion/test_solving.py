@@ -60,6 +60,33 @@ def test_one_known_depth_gives_the_scale(method, camera):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("camera", [None, Orthographic(0.03)], ids=["central", "orthographic"])
+@pytest.mark.parametrize("others", [0, 3], ids=["alone", "beside a component with three"])
+def test_one_known_depth_leaves_the_shape(method, camera, others):
+    scene = overlapping_spheres(60, 80, camera)
+    mask = scene.mask & (np.arange(80) != 40)
+    left, right = (np.flatnonzero(mask & side) for side in (np.arange(80) < 40, np.arange(80) > 40))
+    pixel, *beside = left[len(left) // 2], *right[:: len(right) // 4][1:][:others]
+    known = np.full(mask.shape, np.nan)
+    known.flat[[pixel, *beside]] = true_depth(scene).flat[[pixel, *beside]]
+    free, held = (
+        integrate(scene.normals, scene.camera, mask=mask, method=method, prior=prior)
+        for prior in (None, DepthPrior(known))
+    )
+    own = free.components.labels == free.components.labels.flat[pixel]
+    shapes = (each.depth[own] for each in (free, held))
+    one, other = shapes if camera is not None else map(np.log, shapes)
+    assert_allclose(other - one, (other - one)[0], atol=1e-12)
+    assert fit_of(held).residual.flat[pixel] == pytest.approx(0, abs=1e-12)
+    assert held.components.free == free.components.count - 1 - bool(others)
+    if isinstance(method, Ordered):
+        assert held.support[held.segments.flat[pixel]] is Support.KNOWN
+        pairs = set(zip(free.segments[own].tolist(), held.segments[own].tolist(), strict=True))
+        assert len(pairs) == len(np.unique(free.segments[own])) == len({b for _, b in pairs})
+        assert len(held.support) == held.segments.max() + 1
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_separate_components_get_their_relative_scale(method):
     scene = sphere(30, 40)
     mask = scene.mask.copy()
@@ -247,7 +274,8 @@ def test_a_depth_of_zero_is_no_depth():
     known = np.zeros((20, 24))
     known[3, 3] = true_depth(scene)[3, 3]
     result = integrate(scene.normals, scene.camera, prior=DepthPrior(known))
-    assert_allclose(result.depth, true_depth(scene), rtol=1e-6)
+    assert fit_of(result).numbers()["known"] == 1
+    assert_allclose(result.depth, true_depth(scene), rtol=1e-4)
 
 
 def test_logarithms_of_an_orthographic_depth_are_refused():
@@ -358,7 +386,9 @@ def test_a_scaled_result_has_scaled_residuals():
     assert str(fit_of(scaled)) in scaled.status.notes
 
 
-@pytest.mark.parametrize(("count", "counted"), [(1, {Ordered, RayPlane}), (60, {RayPlane})])
+@pytest.mark.parametrize(
+    ("count", "counted"), [(1, {RayPlane}), (2, {Ordered, RayPlane}), (60, {RayPlane})]
+)
 def test_the_memory_of_what_runs_is_checked(monkeypatch, count, counted):
     asked = set()
     monkeypatch.setattr(
@@ -378,7 +408,7 @@ def test_a_backend_and_a_device_are_refused():
 
 def test_the_first_of_several_methods_begins_at_the_start():
     scene = tori(60, 80)
-    prior = DepthPrior(some_depths(scene, 1))
+    prior = DepthPrior(some_depths(scene, 2))
     flat, begun = (
         integrate(
             scene.normals,

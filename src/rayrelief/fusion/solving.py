@@ -15,6 +15,7 @@ from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, Outcome
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
+from rayrelief.fusion.alone import are_several, joined, keep_shape, placed
 from rayrelief.fusion.shift import GAUSSIAN, Blocks, fitted_shift, pixels_per_unit
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Callback, Method, Solution, numbered_through
@@ -59,28 +60,39 @@ def solve_with_prior(
     callback: Callback | None = None,
 ) -> tuple[Solution, PriorFit]:
     """Solve a problem whose depth is known at some pixels, and say how these agree with it."""
-    (counted, history), agreement = numbered_through(callback), math.nan
-    known = known_values(problem, prior).nodes.size
-    stages, depth = stages_of(prior, method, known, problem.graph.size), None
-    for number, stage in enumerate(stages, start=1):
+    graph, (counted, history) = problem.graph, numbered_through(callback)
+    known = known_values(problem, prior)
+    several = are_several(graph, known.nodes)
+    told = known.nodes.size if several.any() else 1
+    stages, depth = stages_of(prior, method, told, graph.size), None
+    kept = keep_shape(graph, several)
+    before = int(kept.any() and stages[0] is not method)  # runs that the stages know nothing of
+    stages = (method,) * before + stages
+    for number, stage in enumerate(stages):
         own = problem if stage is method else _problem_for(problem, stage)
         run = _Run(own, prior, depth, backend)
         solution = stage.solve(run.problem, backend, counted)
-        if number == 1:
+        if number == 0:
+            free = solution if kept.any() else None
             agreement = _agreement(own.graph, run.known, solution.x)
-        if solution.outcome is Outcome.STOPPED or number == len(stages):
+        if solution.outcome is Outcome.STOPPED or number + 1 == len(stages):
             break
-        if np.isfinite(solution.x).all():
+        if number >= before and np.isfinite(solution.x).all():
             depth = own.depth(solution.x + run.shift(solution))
     if own is not problem:  # stopped before its turn came
         solution = Solution(problem.unknown(own.depth(solution.x)), solution.outcome)
         run = _Run(problem, prior, None, backend)
-    if run.problem.anchors is None and np.isfinite(solution.x).all():
-        held = np.zeros(problem.graph.component_count, dtype=np.bool_)
-        held[problem.graph.component_of_node[run.known.nodes]] = True
-        solution = replace(solution, x=solution.x + run.shift(solution), anchored=held)
+    finite = bool(np.isfinite(solution.x).all())
+    if run.problem.anchors is None and several.any() and finite:
+        shift = np.where(several[graph.component_of_node], run.shift(solution), 0.0)
+        solution = replace(solution, x=solution.x + shift, anchored=several)
+    if number and free is not None:
+        solution = joined(graph, kept, solution, free)
+    if finite:
+        solution = placed(graph, solution, run.known.nodes, run.known.values)
     fit = replace(run.fit(solution.x), agreement=agreement)
-    return replace(solution, history=tuple(history)), fit
+    heeded = known.nodes[~graph.gather(fit.outvoted)[known.nodes]]
+    return replace(solution.known_at(heeded), history=tuple(history)), fit
 
 
 def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tuple[Method, ...]:
@@ -88,9 +100,10 @@ def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tup
 
     Many known depths place the parts that the method finds. Where there are few, most parts have
     none: they follow others, and which ones Ordered and RayPlane see differently. So both take
-    turns before the method runs, each from what the known depths left of the last surface.
+    turns before the method runs, each from what the known depths left of the last surface. A single
+    one tells nothing but a constant.
     """
-    if prior.weight == 0:
+    if prior.weight == 0 or known < 2:
         return (method,)
     if known >= FEW * pixels:
         return method, method
