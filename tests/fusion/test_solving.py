@@ -423,3 +423,17 @@ def test_the_first_of_several_methods_begins_at_the_start():
     )
     bent, straight = (np.nanstd(np.log(depth / true_depth(scene))) for depth in (flat, begun))
     assert straight < 0.2 * bent
+
+
+@pytest.mark.parametrize("camera", [None, Orthographic(0.1)], ids=["central", "orthographic"])
+def test_components_without_a_known_depth_stand_where_the_others_do(camera):
+    scene = sphere(30, 40, camera)
+    mask = scene.mask & (np.arange(40) != 20)
+    prior = DepthPrior.at([(10, 15, 1500.0)], 30, 40)
+    result = integrate(scene.normals, scene.camera, mask=mask, prior=prior)
+    held = result.components.labels == result.components.labels[15, 10]
+    here, there = (np.median(result.depth[side]) for side in (held, ~held & mask))
+    assert there == pytest.approx(here, rel=1e-4)
+    assert "1 separate component without a known depth" in str(result.status)
+    kind = "depth" if camera is None else "height"
+    assert f"it has the median {kind} of the others" in str(result.status)
