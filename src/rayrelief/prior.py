@@ -23,7 +23,7 @@ from rayrelief.checks import (
     require,
 )
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, in_number
 
 UNRELATED = 0.2  # rank correlation; those of built-in scenes, noisy and of few pixels, are higher
 Residual = Literal["log", "linear"]
@@ -193,10 +193,9 @@ class PriorFit:
         }
 
     def __str__(self) -> str:
-        found = (
-            "{known:,} known depths, median residual {median_residual:.3g}, {outvoted:,} outvoted"
-        )
-        return found.format(**self.numbers())
+        found = ", median residual {median_residual:.3g}, {outvoted:,} outvoted"
+        known = int(np.count_nonzero(np.isfinite(self.residual)))
+        return in_number(known, "known depth") + found.format(**self.numbers())
 
 
 def nearest_pixel(u: float, v: float, height: int, width: int) -> tuple[int, int] | None:

@@ -13,7 +13,7 @@ from rayrelief.backends.base import Backend
 from rayrelief.backends.threads import kernel_threads
 from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import InputError, Outcome
+from rayrelief.errors import InputError, Outcome, in_number
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
 from rayrelief.fusion.alone import are_several, joined, keep_shape, placed
 from rayrelief.fusion.shift import GAUSSIAN, Blocks, fitted_shift, pixels_per_unit
@@ -186,7 +186,7 @@ def known_values(problem: Problem, prior: DepthPrior) -> Known:
     values, logarithmic = graph.gather(depth), problem.equations.unknown == "log-depth"
     if logarithmic and bool(np.any(values < 0)):
         raise InputError(
-            f"{int(np.sum(values < 0)):,} known depths are negative",
+            in_number(int(np.sum(values < 0)), "known depth is", "known depths are") + " negative",
             expected="depths in front of the camera, and NaN or 0 where none is known",
             remedy="Check the sign of the depth",
         )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.checks import LENGTHS
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, in_number
 from rayrelief.mesh.texture import Texture
 from rayrelief.mesh.units import UNITS, Unit
 
@@ -39,8 +39,9 @@ class LeftOut:
 
     def __str__(self) -> str:
         return (
-            f"cuts between pixels: {self.cuts:,}; left out: {self.faces:,} faces of shreds and "
-            f"needles, small parts {self.parts:,}, pixels without any face {self.pixels:,}"
+            f"cuts between pixels: {self.cuts:,}; left out: {in_number(self.faces, 'face')} of "
+            f"shreds and needles, small parts {self.parts:,}, pixels without any face "
+            f"{self.pixels:,}"
         )
 
 
@@ -117,4 +118,5 @@ class Mesh:
         return simplify(self, max_error)
 
     def __repr__(self) -> str:
-        return f"Mesh({len(self.vertices):,} vertices, {len(self.faces):,} faces)"
+        vertices = in_number(len(self.vertices), "vertex", "vertices")
+        return f"Mesh({vertices}, {in_number(len(self.faces), 'face')})"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
-from rayrelief.errors import Outcome
+from rayrelief.errors import Outcome, in_number
 from rayrelief.graph import Int32Array
 from rayrelief.problem import Anchors, Problem
 
@@ -137,7 +137,7 @@ class Solution:
         """Say how many parts float, if any."""
         if not (floating := int(np.count_nonzero(self.floating))):
             return ()
-        parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"
+        parts = in_number(floating, "part touches", "parts touch")
         return (
             f"{parts} nothing else in view: how far behind or in front is not known (see support)",
         )

@@ -12,7 +12,7 @@ from rayrelief.backends.base import Backend, Computation
 from rayrelief.cameras.view import View
 from rayrelief.checks import Rule, check_settings, is_count, is_not_negative
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import Outcome
+from rayrelief.errors import Outcome, in_number
 from rayrelief.formulation.intervals import IntervalEquations, interval_equations
 from rayrelief.graph import Connectivity, PixelGraph
 from rayrelief.laws.base import Law
@@ -209,5 +209,5 @@ class _Run:
 def _lone_note(lone: int) -> Iterator[str]:
     """How many normals were replaced."""
     if lone:
-        differ = "1 normal differs" if lone == 1 else f"{lone:,} normals differ"
+        differ = in_number(lone, "normal differs", "normals differ")
         yield f"{differ} from all around, and the mean of those was used"
