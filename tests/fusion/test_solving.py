@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -257,7 +258,8 @@ def test_iterations_of_both_runs_are_counted_through_and_can_be_stopped():
     [
         (lambda depth: depth[1:], "shape"),
         (lambda depth: -depth, "negative"),
-        (lambda depth: np.where(np.arange(24) > 20, depth, np.nan), "inside the mask"),
+        (lambda depth: np.where(np.arange(24) > 20, depth, np.nan), "lies inside the mask"),
+        (lambda depth: 0 * depth, "inside the mask are 0.*expected at least one above 0"),
     ],
 )
 def test_known_depths_that_do_not_belong_to_the_map_are_refused(change, told):
@@ -425,7 +427,9 @@ def test_the_first_of_several_methods_begins_at_the_start():
     assert straight < 0.2 * bent
 
 
-@pytest.mark.parametrize("camera", [None, Orthographic(0.1)], ids=["central", "orthographic"])
+@pytest.mark.parametrize(
+    "camera", [None, Orthographic(0.1, 19.5, 14.5)], ids=["central", "orthographic"]
+)
 def test_components_without_a_known_depth_stand_where_the_others_do(camera):
     scene = sphere(30, 40, camera)
     mask = scene.mask & (np.arange(40) != 20)
@@ -437,3 +441,60 @@ def test_components_without_a_known_depth_stand_where_the_others_do(camera):
     assert "1 separate component without a known depth" in str(result.status)
     kind = "depth" if camera is None else "height"
     assert f"it has the median {kind} of the others" in str(result.status)
+
+
+def told_of(scene, depth, **settings):
+    """What is warned of with known depths."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", IntegrationWarning)
+        prior = DepthPrior(depth)
+        integrate(scene.normals, scene.camera, mask=scene.mask, prior=prior, **settings)
+    return " ".join(str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize(
+    "camera", [None, Orthographic(0.02, 79.5, 59.5)], ids=["central", "orthographic"]
+)
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, -0.9), (0.02, 5.0)])
+def test_a_relative_depth_is_told(camera, scale, shift):
+    scene = rayrelief.synthetic.GALLERY["tori"](120, 160, camera)
+    z = true_depth(scene)
+    relative = (scale if camera is None else 5 * scale) * (z + shift * np.nanmin(z))
+    assert "relative depth, known only up to scale and shift" in told_of(scene, relative)
+
+
+def quarter(scene, wrong, seed=0):
+    """True depths, a quarter of them replaced."""
+    chosen = np.random.default_rng(seed).random(scene.mask.shape) < 0.25
+    return np.where(chosen, wrong, true_depth(scene))
+
+
+@pytest.mark.parametrize("name", ["still_life", "tori", "room"])
+def test_wrong_noisy_coarse_and_rounded_depths_are_none_that_is_relative(name):
+    scene = rayrelief.synthetic.GALLERY[name](120, 160)
+    z, rng = true_depth(scene), np.random.default_rng(0)
+    blocks = 1 + 0.03 * rng.normal(size=(15, 20))
+    step = (np.nanmax(z) - np.nanmin(z)) / 12
+    for depth in (
+        quarter(scene, 1.3 * z),
+        quarter(scene, rng.uniform(np.nanmin(z), np.nanmax(z), z.shape)),
+        z * np.kron(blocks, np.ones((8, 8))),
+        z * (1 + 0.1 * rng.normal(size=z.shape)),
+        step * np.rint(z / step),
+        np.where(scene.mask, np.nanmedian(z), np.nan),
+    ):
+        assert told_of(scene, depth) == ""
+
+
+@pytest.mark.parametrize("method", [RayPlane(), Ordered()], ids=["RayPlane", "Ordered"])
+def test_points_that_contradict_each_other_are_told(method):
+    scene = tori(60, 80)
+    good, pixels = some_depths(scene, 8), np.flatnonzero(scene.mask)
+    bad = np.full(scene.mask.shape, np.nan)
+    beside = pixels[len(pixels) // 2 + np.arange(2)]
+    bad.flat[beside] = true_depth(scene).flat[beside] * (1.0, 2.0)
+    assert "contradict the surface of the normals, or each other" in told_of(
+        scene, bad, method=method
+    )
+    good.flat[np.flatnonzero(np.isfinite(good))[:2]] *= (1.9, 0.4)
+    assert told_of(scene, good, method=method) == ""
