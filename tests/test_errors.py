@@ -21,6 +21,7 @@ from rayrelief.errors import (
     IntegrationError,
     Outcome,
     RayreliefError,
+    in_number,
     shown,
 )
 from rayrelief.methods.catalogue import RECIPES
@@ -122,3 +123,12 @@ def test_a_value_that_is_deep_or_cannot_be_shown_is_shown() -> None:
         deep = [deep]
     assert shown(deep) == "[[[[...]]]]"
     assert shown(Speechless()).startswith("<Speechless instance at")
+
+
+def test_what_is_one_is_not_told_as_several() -> None:
+    told = [in_number(n, "known depth") for n in (0, 1, 2500)]
+    assert told == ["0 known depths", "1 known depth", "2,500 known depths"]
+    assert [in_number(n, "part touches", "parts touch") for n in (1, 2)] == [
+        "1 part touches",
+        "2 parts touch",
+    ]

@@ -443,7 +443,7 @@ def test_pixels_without_a_normal_or_a_ray_are_reported():
     result = integrate(normals, RayMap(rays))
     assert result.mask.sum() == 46
     assert (result.preprocessing.without_normal, result.preprocessing.without_ray) == (1, 1)
-    assert "1 pixels have no normal" in str(result.status)
+    assert "1 pixel has no normal" in str(result.status)
 
 
 def test_impossible_edges_are_reported_and_cut():

@@ -387,6 +387,7 @@ def test_notes_say_what_happened_and_nothing_else():
     notes = report.notes()
     counts = ("1,200", "7", "6", "1")
     assert [note.split()[0] for note in notes] == [*counts], "what is 0 is not told"
+    assert notes[-1].startswith("1 pixel was excluded")
 
 
 @pytest.mark.parametrize(

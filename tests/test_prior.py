@@ -71,3 +71,8 @@ def test_the_median_residual_leaves_out_what_was_outvoted():
     fit = PriorFit(residual, np.abs(residual) > 1, 0.1)
     assert fit.median_residual == 0.1
     assert str(fit) == "3 known depths, median residual 0.1, 1 outvoted"
+
+
+def test_one_known_depth_is_told_as_one():
+    residual = np.array([[0.1, np.nan]])
+    assert str(PriorFit(residual, residual > 1, 0.1)).startswith("1 known depth, ")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import in_number
 from rayrelief.graph import PixelGraph, pixel_graph
 from rayrelief.pieces import shares, side_by_side
 
@@ -49,11 +50,14 @@ def free_note(free: int, central: bool, with_prior: bool = False) -> tuple[str, 
     """Say that components have a constant each that nothing determines: all but one, or any."""
     if free <= (0 if with_prior else 1):
         return ()
-    without = " without a known depth" if with_prior else ""
+    without, place = "", ""
+    if with_prior:
+        without = " without a known depth"
+        place = f" (it has the median {'depth' if central else 'height'} of the others)"
     constant = "scale" if central else "shift"
     return (
-        f"{free:,} separate components{without}: the {constant} of each is arbitrary, so depths "
-        "can be compared only within a component",
+        f"{in_number(free, 'separate component')}{without}: the {constant} of each is arbitrary"
+        f"{place}, so depths can be compared only within a component",
     )
 
 
@@ -65,7 +69,8 @@ def fix_constants(
 ) -> tuple[FloatArray, Components]:
     """Shift each component of x (N,) to the median 0, or to that of the start (N,).
 
-    Components that are anchored (C,) stay as they are. The two colours of a diagonal graph
+    Components that are anchored (C,) stay as they are; without a start the others are shifted to
+    the median of these, so that all can be looked at together. The two colours of a diagonal graph
     interleave like those of a chessboard: they are aligned by the median difference of 4-neighbours
     and count as one component.
     """
@@ -82,6 +87,8 @@ def fix_constants(
         # A group that was aligned follows the first of its components that is held.
         first = np.zeros(len(sizes))
         first[labels[nodes][::-1]] = (x - aligned)[nodes][::-1]
+        if start is None:
+            fixed = fixed + np.median(x[nodes])
         fixed = np.where(nodes, x, np.where(held[labels], aligned + first[labels], fixed))
     free = int(np.count_nonzero(~held))
     return fixed, Components(graph.scatter(labels, fill=-1), tuple(sizes.tolist()), free)

@@ -49,6 +49,11 @@ class RayreliefError(Exception):
         return partial(type(self), **parts), (self.found,)
 
 
+def in_number(number: int, one: str, several: str = "") -> str:
+    """So many things; what several are called, where one with an s is not."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def shown(value: object) -> str:
     """A value in a few characters, however long and deep it is."""
     bounded = reprlib.Repr()

@@ -14,7 +14,14 @@ from rayrelief.cameras.base import Camera
 from rayrelief.checks import SWITCH, Rule, instance_of, one_of
 from rayrelief.components import Components, fix_constants, free_note
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError, IntegrationError, IntegrationWarning, Outcome, Status
+from rayrelief.errors import (
+    InputError,
+    IntegrationError,
+    IntegrationWarning,
+    Outcome,
+    Status,
+    in_number,
+)
 from rayrelief.estimate import check_memory
 from rayrelief.fusion.solving import solve_with_prior, stages_of
 from rayrelief.inputs import checked_mask, checked_normals
@@ -231,11 +238,16 @@ def _read_only(array: FloatArray) -> FloatArray:
 def _notes(
     problem: Problem, components: Components, solution: Solution, fit: PriorFit | None
 ) -> tuple[str, ...]:
-    notes = [*problem.preprocessing.notes(), *problem.notes, *solution.notes]
+    notes = [*problem.preprocessing.notes(), *problem.notes]
+    notes += [*solution.notes, *solution.floating_note()]
     if problem.equations.left_out:
         notes.append(
-            f"{problem.equations.left_out // 2:,} pairs of neighbouring pixels were ignored: no "
-            "continuous surface has their normals"
+            in_number(
+                problem.equations.left_out // 2,
+                "pair of neighbouring pixels was",
+                "pairs of neighbouring pixels were",
+            )
+            + " ignored: no continuous surface has their normals"
         )
     if fit is not None:
         notes.append(str(fit))

@@ -13,7 +13,7 @@ from rayrelief.cameras.base import Camera
 from rayrelief.checks import Rule, check_settings, is_count, is_positive_or_none, one_of
 from rayrelief.conventions import CONVENTIONS, BoolArray, FloatArray, to_opencv
 from rayrelief.doctor.axes import find_axes
-from rayrelief.errors import InputError, IntegrationWarning
+from rayrelief.errors import InputError, IntegrationWarning, in_number
 from rayrelief.neighbourhood import average_neighbours
 from rayrelief.pieces import side_by_side, slices
 
@@ -82,24 +82,21 @@ class PreprocessReport:
 
     def notes(self) -> tuple[str, ...]:
         """Notes for the user, one sentence each."""
+        has, was = ("pixel has", "pixels have"), ("was", "were")
+        faces, differs = ("normal faces", "normals face"), ("normal differs", "normals differ")
         sayings = (
-            (
-                self.without_normal,
-                "{} pixels have no normal (NaN, infinite or zero) and were excluded",
-            ),
-            (self.without_ray, "{} pixels have no ray in this camera and were excluded"),
-            (
-                self.facing_away,
-                "{} normals face away from the camera (facing_away, --facing-away)",
-            ),
-            (
-                self.outliers,
-                "{} normals differ from their neighbourhood (outlier_ratio, --outlier-ratio)",
-            ),
-            (self.averaged, "{} normals were replaced by the mean of their neighbours"),
-            (self.dropped, "{} pixels were excluded because of their normals"),
+            (self.without_normal, has, "no normal (NaN, infinite or zero) and {} excluded"),
+            (self.without_ray, has, "no ray in this camera and {} excluded"),
+            (self.facing_away, faces, "away from the camera (facing_away, --facing-away)"),
+            (self.outliers, differs, "from those around (outlier_ratio, --outlier-ratio)"),
+            (self.averaged, ("normal", ""), "{} replaced by the mean of those around"),
+            (self.dropped, ("pixel", ""), "{} excluded because of the normal there"),
         )
-        return tuple(text.format(f"{count:,}") for count, text in sayings if count)
+        return tuple(
+            f"{in_number(count, *words)} {rest.format(was[count > 1])}"
+            for count, words, rest in sayings
+            if count
+        )
 
 
 def prepare_normals(

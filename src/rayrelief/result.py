@@ -13,7 +13,7 @@ from rayrelief.checks import LENGTHS, SWITCH
 from rayrelief.components import Components, Labels
 from rayrelief.conventions import BoolArray, DepthKind, FloatArray
 from rayrelief.edge_maps import EdgeMaps
-from rayrelief.errors import InputError, Status
+from rayrelief.errors import InputError, Status, in_number
 from rayrelief.jumps import jump_sizes, relative_jumps
 from rayrelief.mesh import Mesh
 from rayrelief.mesh.units import Unit
@@ -290,11 +290,11 @@ class Integration:
         return "\n".join(
             (
                 f"Integration of {width}x{height} pixels, {int(self.mask.sum()):,} inside, "
-                f"in {self.components.count} component{'s' * (self.components.count != 1)}",
+                f"in {in_number(self.components.count, 'component')}",
                 f"  depth:  {low:.6g} to {high:.6g} ({self.depth_kind})",
                 f"  camera: {self.camera.summary()}",
-                f"  method: {type(self.method).__name__}, {len(self.history)} iterations "
-                f"in {seconds:.2f} s",
+                f"  method: {type(self.method).__name__}, "
+                f"{in_number(len(self.history), 'iteration')} in {seconds:.2f} s",
                 f"  status: {self.status}",
             )
         )

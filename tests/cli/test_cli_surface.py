@@ -196,3 +196,14 @@ def test_a_height_that_cannot_be_made_costs_nothing_else(run, plane, out, true, 
     assert ended.code == 0, ended.err
     assert "h.png is not written" in ended.err.replace("\n", " ")
     assert {path.name for path in out.iterdir()} >= {"depth.npy", "report.json"}
+
+
+def test_a_point_at_depth_0_is_refused_where_rays_meet(run, plane, out):
+    ended = run("integrate", plane, "-o", out, *BARE, "--point", "4,3,0")
+    assert ended.code == 1
+    assert "the known depth 0 of the pixel 4,3; expected a positive one" in ended.err
+    ended = run(
+        "integrate", plane, "-o", out, *BARE, "--point", "4,3,0", "--camera", "orthographic"
+    )
+    assert ended.code == 0, ended.err
+    assert np.load(out / "depth.npy")[3, 4] == pytest.approx(0, abs=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -57,6 +58,33 @@ def test_one_known_depth_gives_the_scale(method, camera):
     result = integrate(scene.normals, scene.camera, method=method, prior=DepthPrior(known))
     assert_allclose(result.depth, true_depth(scene), rtol=1e-4)
     assert result.components.free == 0
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("camera", [None, Orthographic(0.03)], ids=["central", "orthographic"])
+@pytest.mark.parametrize("others", [0, 3], ids=["alone", "beside a component with three"])
+def test_one_known_depth_leaves_the_shape(method, camera, others):
+    scene = overlapping_spheres(60, 80, camera)
+    mask = scene.mask & (np.arange(80) != 40)
+    left, right = (np.flatnonzero(mask & side) for side in (np.arange(80) < 40, np.arange(80) > 40))
+    pixel, *beside = left[len(left) // 2], *right[:: len(right) // 4][1:][:others]
+    known = np.full(mask.shape, np.nan)
+    known.flat[[pixel, *beside]] = true_depth(scene).flat[[pixel, *beside]]
+    free, held = (
+        integrate(scene.normals, scene.camera, mask=mask, method=method, prior=prior)
+        for prior in (None, DepthPrior(known))
+    )
+    own = free.components.labels == free.components.labels.flat[pixel]
+    shapes = (each.depth[own] for each in (free, held))
+    one, other = shapes if camera is not None else map(np.log, shapes)
+    assert_allclose(other - one, (other - one)[0], atol=1e-12)
+    assert fit_of(held).residual.flat[pixel] == pytest.approx(0, abs=1e-12)
+    assert held.components.free == free.components.count - 1 - bool(others)
+    if isinstance(method, Ordered):
+        assert held.support[held.segments.flat[pixel]] is Support.KNOWN
+        pairs = set(zip(free.segments[own].tolist(), held.segments[own].tolist(), strict=True))
+        assert len(pairs) == len(np.unique(free.segments[own])) == len({b for _, b in pairs})
+        assert len(held.support) == held.segments.max() + 1
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
@@ -230,7 +258,8 @@ def test_iterations_of_both_runs_are_counted_through_and_can_be_stopped():
     [
         (lambda depth: depth[1:], "shape"),
         (lambda depth: -depth, "negative"),
-        (lambda depth: np.where(np.arange(24) > 20, depth, np.nan), "inside the mask"),
+        (lambda depth: np.where(np.arange(24) > 20, depth, np.nan), "lies inside the mask"),
+        (lambda depth: 0 * depth, "inside the mask are 0.*expected at least one above 0"),
     ],
 )
 def test_known_depths_that_do_not_belong_to_the_map_are_refused(change, told):
@@ -247,7 +276,8 @@ def test_a_depth_of_zero_is_no_depth():
     known = np.zeros((20, 24))
     known[3, 3] = true_depth(scene)[3, 3]
     result = integrate(scene.normals, scene.camera, prior=DepthPrior(known))
-    assert_allclose(result.depth, true_depth(scene), rtol=1e-6)
+    assert fit_of(result).numbers()["known"] == 1
+    assert_allclose(result.depth, true_depth(scene), rtol=1e-4)
 
 
 def test_logarithms_of_an_orthographic_depth_are_refused():
@@ -358,7 +388,9 @@ def test_a_scaled_result_has_scaled_residuals():
     assert str(fit_of(scaled)) in scaled.status.notes
 
 
-@pytest.mark.parametrize(("count", "counted"), [(1, {Ordered, RayPlane}), (60, {RayPlane})])
+@pytest.mark.parametrize(
+    ("count", "counted"), [(1, {RayPlane}), (2, {Ordered, RayPlane}), (60, {RayPlane})]
+)
 def test_the_memory_of_what_runs_is_checked(monkeypatch, count, counted):
     asked = set()
     monkeypatch.setattr(
@@ -378,7 +410,7 @@ def test_a_backend_and_a_device_are_refused():
 
 def test_the_first_of_several_methods_begins_at_the_start():
     scene = tori(60, 80)
-    prior = DepthPrior(some_depths(scene, 1))
+    prior = DepthPrior(some_depths(scene, 2))
     flat, begun = (
         integrate(
             scene.normals,
@@ -393,3 +425,76 @@ def test_the_first_of_several_methods_begins_at_the_start():
     )
     bent, straight = (np.nanstd(np.log(depth / true_depth(scene))) for depth in (flat, begun))
     assert straight < 0.2 * bent
+
+
+@pytest.mark.parametrize(
+    "camera", [None, Orthographic(0.1, 19.5, 14.5)], ids=["central", "orthographic"]
+)
+def test_components_without_a_known_depth_stand_where_the_others_do(camera):
+    scene = sphere(30, 40, camera)
+    mask = scene.mask & (np.arange(40) != 20)
+    prior = DepthPrior.at([(10, 15, 1500.0)], 30, 40)
+    result = integrate(scene.normals, scene.camera, mask=mask, prior=prior)
+    held = result.components.labels == result.components.labels[15, 10]
+    here, there = (np.median(result.depth[side]) for side in (held, ~held & mask))
+    assert there == pytest.approx(here, rel=1e-4)
+    assert "1 separate component without a known depth" in str(result.status)
+    kind = "depth" if camera is None else "height"
+    assert f"it has the median {kind} of the others" in str(result.status)
+
+
+def told_of(scene, depth, **settings):
+    """What is warned of with known depths."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", IntegrationWarning)
+        prior = DepthPrior(depth)
+        integrate(scene.normals, scene.camera, mask=scene.mask, prior=prior, **settings)
+    return " ".join(str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize(
+    "camera", [None, Orthographic(0.02, 79.5, 59.5)], ids=["central", "orthographic"]
+)
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, -0.9), (0.02, 5.0)])
+def test_a_relative_depth_is_told(camera, scale, shift):
+    scene = rayrelief.synthetic.GALLERY["tori"](120, 160, camera)
+    z = true_depth(scene)
+    relative = (scale if camera is None else 5 * scale) * (z + shift * np.nanmin(z))
+    assert "relative depth, known only up to scale and shift" in told_of(scene, relative)
+
+
+def quarter(scene, wrong, seed=0):
+    """True depths, a quarter of them replaced."""
+    chosen = np.random.default_rng(seed).random(scene.mask.shape) < 0.25
+    return np.where(chosen, wrong, true_depth(scene))
+
+
+@pytest.mark.parametrize("name", ["still_life", "tori", "room"])
+def test_wrong_noisy_coarse_and_rounded_depths_are_none_that_is_relative(name):
+    scene = rayrelief.synthetic.GALLERY[name](120, 160)
+    z, rng = true_depth(scene), np.random.default_rng(0)
+    blocks = 1 + 0.03 * rng.normal(size=(15, 20))
+    step = (np.nanmax(z) - np.nanmin(z)) / 12
+    for depth in (
+        quarter(scene, 1.3 * z),
+        quarter(scene, rng.uniform(np.nanmin(z), np.nanmax(z), z.shape)),
+        z * np.kron(blocks, np.ones((8, 8))),
+        z * (1 + 0.1 * rng.normal(size=z.shape)),
+        step * np.rint(z / step),
+        np.where(scene.mask, np.nanmedian(z), np.nan),
+    ):
+        assert told_of(scene, depth) == ""
+
+
+@pytest.mark.parametrize("method", [RayPlane(), Ordered()], ids=["RayPlane", "Ordered"])
+def test_points_that_contradict_each_other_are_told(method):
+    scene = tori(60, 80)
+    good, pixels = some_depths(scene, 8), np.flatnonzero(scene.mask)
+    bad = np.full(scene.mask.shape, np.nan)
+    beside = pixels[len(pixels) // 2 + np.arange(2)]
+    bad.flat[beside] = true_depth(scene).flat[beside] * (1.0, 2.0)
+    assert "contradict the surface of the normals, or each other" in told_of(
+        scene, bad, method=method
+    )
+    good.flat[np.flatnonzero(np.isfinite(good))[:2]] *= (1.9, 0.4)
+    assert told_of(scene, good, method=method) == ""

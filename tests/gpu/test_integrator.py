@@ -225,7 +225,7 @@ def test_a_batch_refuses_what_a_map_alone_would():
         batch.integrate(np.full((2, *SHAPE, 3), 200, np.uint8))
     with pytest.raises(InputError, match=r"the shape of normals is \(1, 1, 3\)"):
         batch.integrate(maps[:, :1, :1])
-    with pytest.raises(InputError, match="1 maps were given"):
+    with pytest.raises(InputError, match="1 map was given"):
         batch.integrate(maps, mask=np.ones((1, *SHAPE), dtype=bool))
     assert not callable(batch)
 

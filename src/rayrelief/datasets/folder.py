@@ -20,7 +20,7 @@ from rayrelief.cameras.intrinsics import outside_note
 from rayrelief.conventions import SOURCES, BoolArray, DepthKind, FloatArray, to_opencv
 from rayrelief.datasets.masks import check_size, find_mask
 from rayrelief.doctor.advice import settle_axes
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import FileError, InputError, in_number
 from rayrelief.io.depth import read_depth
 from rayrelief.io.normals import read_normals
 from rayrelief.io.reports import REPORT_NAME, files_of_run, read_report
@@ -217,7 +217,7 @@ def find_depth(
         notes = (f"{source.name}: does not say what its depth measures, taken as {meaning}",)
     behind = mask & (depth < 0) & camera.central
     if behind.any():
-        what = "1 depth is" if behind.sum() == 1 else f"{behind.sum():,} depths are"
+        what = in_number(int(behind.sum()), "depth is", "depths are")
         notes = (*notes, f"{source.name}: {what} negative and left out: check the sign")
     return np.where(mask & ~behind, depth, np.nan), kind, notes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rayrelief.checks import as_array, one_of
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, in_number
 
 Alignment = Literal["scale", "shift"]
 
@@ -65,7 +65,7 @@ def aligned(depth: FloatArray, truth: FloatArray, alignment: Alignment) -> Float
         zeros = int((both & ((depth == 0) | (truth == 0))).sum())
         if zeros:
             raise InputError(
-                f"{zeros:,} pixels have the depth 0",
+                f"{in_number(zeros, 'pixel has', 'pixels have')} the depth 0",
                 expected="NaN where a depth is not known",
                 remedy="Set these pixels to NaN, or leave them out of the mask",
             )

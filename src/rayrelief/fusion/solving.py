@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
 from rayrelief.backends.threads import kernel_threads
-from rayrelief.components import label_medians
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import InputError, Outcome
+from rayrelief.errors import InputError, Outcome, in_number
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
-from rayrelief.fusion.shift import GAUSSIAN, Blocks, fitted_shift, pixels_per_unit
+from rayrelief.fusion.alone import are_several, joined, keep_shape, placed
+from rayrelief.fusion.comparison import agreement, misfit, slope
+from rayrelief.fusion.shift import GAUSSIAN, fitted_shift, pixels_per_unit
 from rayrelief.graph import PixelGraph
 from rayrelief.methods.base import Callback, Method, Solution, numbered_through
 from rayrelief.methods.ordered.recipe import Ordered
@@ -25,9 +26,6 @@ from rayrelief.problem import Anchors, Problem
 
 DEVIATIONS, PIXELS = 3.0, 2.0  # a known depth that is further off than both of these is outvoted
 FEW = 0.01  # of the pixels
-# Blocks of known depths that tell whether they agree with a surface; what noise has to leave of a
-# correlation, also in deviations of one of nothing but noise.
-FEWEST, LEAST_LEFT, SURELY = 50, 0.2, 6.0
 STRONGEST, WEAKEST = 1e-3, 1e6  # sigma of an anchor over that of an equation
 WINDOW = 32  # pixels, over which errors are compared with those around them
 
@@ -59,28 +57,39 @@ def solve_with_prior(
     callback: Callback | None = None,
 ) -> tuple[Solution, PriorFit]:
     """Solve a problem whose depth is known at some pixels, and say how these agree with it."""
-    (counted, history), agreement = numbered_through(callback), math.nan
-    known = known_values(problem, prior).nodes.size
-    stages, depth = stages_of(prior, method, known, problem.graph.size), None
-    for number, stage in enumerate(stages, start=1):
+    graph, (counted, history) = problem.graph, numbered_through(callback)
+    known = known_values(problem, prior)
+    several = are_several(graph, known.nodes)
+    told = known.nodes.size if several.any() else 1
+    stages, depth = stages_of(prior, method, told, graph.size), None
+    kept = keep_shape(graph, several)
+    before = int(kept.any() and stages[0] is not method)  # runs that the stages know nothing of
+    stages = (method,) * before + stages
+    for number, stage in enumerate(stages):
         own = problem if stage is method else _problem_for(problem, stage)
         run = _Run(own, prior, depth, backend)
         solution = stage.solve(run.problem, backend, counted)
-        if number == 1:
-            agreement = _agreement(own.graph, run.known, solution.x)
-        if solution.outcome is Outcome.STOPPED or number == len(stages):
+        if number == 0:
+            free = solution if kept.any() else None
+            compared = run.compared(solution.x)
+        if solution.outcome is Outcome.STOPPED or number + 1 == len(stages):
             break
-        if np.isfinite(solution.x).all():
+        if number >= before and np.isfinite(solution.x).all():
             depth = own.depth(solution.x + run.shift(solution))
     if own is not problem:  # stopped before its turn came
         solution = Solution(problem.unknown(own.depth(solution.x)), solution.outcome)
         run = _Run(problem, prior, None, backend)
-    if run.problem.anchors is None and np.isfinite(solution.x).all():
-        held = np.zeros(problem.graph.component_count, dtype=np.bool_)
-        held[problem.graph.component_of_node[run.known.nodes]] = True
-        solution = replace(solution, x=solution.x + run.shift(solution), anchored=held)
-    fit = replace(run.fit(solution.x), agreement=agreement)
-    return replace(solution, history=tuple(history)), fit
+    finite = bool(np.isfinite(solution.x).all())
+    if run.problem.anchors is None and several.any() and finite:
+        shift = np.where(several[graph.component_of_node], run.shift(solution), 0.0)
+        solution = replace(solution, x=solution.x + shift, anchored=several)
+    if number and free is not None:
+        solution = joined(graph, kept, solution, free)
+    if finite:
+        solution = placed(graph, solution, run.known.nodes, run.known.values)
+    fit = replace(run.fit(solution.x), **compared)
+    heeded = known.nodes[~graph.gather(fit.outvoted)[known.nodes]]
+    return replace(solution.known_at(heeded), history=tuple(history)), fit
 
 
 def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tuple[Method, ...]:
@@ -88,9 +97,10 @@ def stages_of(prior: DepthPrior, method: Method, known: int, pixels: int) -> tup
 
     Many known depths place the parts that the method finds. Where there are few, most parts have
     none: they follow others, and which ones Ordered and RayPlane see differently. So both take
-    turns before the method runs, each from what the known depths left of the last surface.
+    turns before the method runs, each from what the known depths left of the last surface. A single
+    one tells nothing but a constant.
     """
-    if prior.weight == 0:
+    if prior.weight == 0 or known < 2:
         return (method,)
     if known >= FEW * pixels:
         return method, method
@@ -135,6 +145,16 @@ class _Run:
         with kernel_threads(self._threads, self.problem.graph.size):
             return fitted_shift(self.problem, solution, self.known.nodes, self.known.values)
 
+    def compared(self, x: FloatArray) -> dict[str, Any]:
+        """How the known depths compare with a surface x (N,) that knows nothing of them."""
+        graph, given = self.problem.graph, (self.known.nodes, self.known.values, x)
+        is_few = len(given[0]) < FEW * graph.size  # the noise of many may exceed the relief
+        return {
+            "agreement": agreement(graph, *given),
+            "slope": slope(graph, *given),
+            "misfit": misfit(graph, *given, self._pixel) if is_few else math.nan,
+        }
+
     def fit(self, x: FloatArray) -> PriorFit:
         """How the known depths agree with x (N,)."""
         residual = self.known.values - x[self.known.nodes]
@@ -173,7 +193,7 @@ def known_values(problem: Problem, prior: DepthPrior) -> Known:
     values, logarithmic = graph.gather(depth), problem.equations.unknown == "log-depth"
     if logarithmic and bool(np.any(values < 0)):
         raise InputError(
-            f"{int(np.sum(values < 0)):,} known depths are negative",
+            in_number(int(np.sum(values < 0)), "known depth is", "known depths are") + " negative",
             expected="depths in front of the camera, and NaN or 0 where none is known",
             remedy="Check the sign of the depth",
         )
@@ -186,8 +206,10 @@ def known_values(problem: Problem, prior: DepthPrior) -> Known:
     nodes = np.flatnonzero(np.isfinite(values) & ~(logarithmic & (values == 0)))
     if not nodes.size:
         raise InputError(
-            "no known depth lies inside the mask",
-            expected="at least one",
+            "the known depths inside the mask are 0, which stands for one that is not known"
+            if np.any(values == 0)
+            else "no known depth lies inside the mask",
+            expected="at least one" + " above 0" * logarithmic,
             remedy="Check that the known depths belong to this normal map",
         )
     found, sigma = values[nodes], None
@@ -235,33 +257,6 @@ def _extent(
     squares = float(np.sum(limited**2))
     together = float(np.sum(np.bincount(window, weights=limited) ** 2))
     return max(together / squares, 1.0) if squares > 0 else 1.0
-
-
-def _agreement(graph: PixelGraph, known: Known, x: FloatArray) -> float:
-    """Rank correlation of known values with a surface x (N,), each component for itself.
-
-    Of the means of blocks, and over what their noise would leave of a perfect one; NaN where that
-    is too little to tell: of a flat surface, say.
-    """
-    surface, blocks = x[known.nodes], Blocks.of(graph, known.nodes)
-    if len(blocks.component) < FEWEST or not np.isfinite(surface).all():
-        return math.nan
-    noise = blocks.noise(blocks.means(known.values - surface))
-    own = blocks.component.astype(np.int32)
-    relief = (blocks.means(each) for each in (surface, known.values))
-    one, other = (means - label_medians(means, own)[own] for means in relief)
-    left = float(np.std(one)) / (math.hypot(float(np.std(one)), noise) or 1.0)
-    if left < max(LEAST_LEFT, SURELY / math.sqrt(len(own))) or not np.ptp(other) > 0.0:
-        return math.nan
-    found = float(np.corrcoef(_ranks(one), _ranks(other))[0, 1]) / left
-    return min(max(found, -1.0), 1.0)
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Rank of each value, the mean one of those that are equal."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: FloatArray = (np.cumsum(count) - (count - 1) / 2)[place]
-    return ranks
 
 
 def _fit(

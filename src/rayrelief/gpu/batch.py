@@ -14,7 +14,7 @@ from rayrelief.backends.cuda.machine import Array, Machine
 from rayrelief.cameras.base import Camera
 from rayrelief.checks import require
 from rayrelief.components import free_note
-from rayrelief.errors import Status
+from rayrelief.errors import Status, in_number
 from rayrelief.gpu.constants import Parts
 from rayrelief.gpu.integrator import Surface
 from rayrelief.gpu.resident import Recipe, Resident
@@ -118,7 +118,7 @@ class BatchIntegrator:
         """Put maps on a canvas, each as it is taken."""
         require(
             len(maps) == self._count,
-            f"{len(maps)} maps were given",
+            f"{in_number(len(maps), 'map was', 'maps were')} given",
             f"{self._count}, one for each camera, and as many masks and starts",
             "Make a BatchIntegrator for so many",
         )
@@ -158,7 +158,7 @@ def integrate_batch(
     shape = tuple(getattr(normals[0], "shape", ())) if count else ()
     require(
         len(shape) == 3,
-        f"{count} maps of the shape {shape} were given",
+        f"{in_number(count, 'map')} of the shape {shape}",
         "one or more of the shape (height, width, 3)",
         "Stack maps of one size: numpy.stack([first, second])",
     )

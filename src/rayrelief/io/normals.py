@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, in_number
 from rayrelief.io.arrays import read_array
 from rayrelief.io.encoding import (
     SAMPLE,
@@ -103,7 +103,8 @@ def read_normals(path: str | os.PathLike[str]) -> NormalFile:
             remedy="Check that this is the right file",
         )
     if background.any():
-        notes += (f"{background.sum():,} pixels without a normal (black, white, zero or NaN)",)
+        without = in_number(int(background.sum()), "pixel")
+        notes += (f"{without} without a normal (black, white, zero or NaN)",)
     outside = background | decoded.far_from_unit | grey_around(values)
     if kind == "JPEG":
         outside = with_fringe(outside, normals)

@@ -10,7 +10,7 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.batch.base import PROCESS
 from rayrelief.cameras.base import WIDEST_Z_RAY_DEGREES, Camera
 from rayrelief.conventions import DepthKind
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, in_number
 from rayrelief.estimate import memory_needed
 from rayrelief.large.layout import SMALLEST, Layout, size_of
 from rayrelief.memory import in_words
@@ -37,7 +37,7 @@ def check_least(memory: int, workers: int, method: Method, threads: int | None) 
     least = PROCESS + _needed(SMALLEST**2, method, threads)
     if least > memory // workers:
         raise InputError(
-            f"{in_words(memory)} for {workers} worker{'s' * (workers != 1)}",
+            f"{in_words(memory)} for {in_number(workers, 'worker')}",
             expected=f"at least {math.ceil(least / 1e6)} MB for each",
             remedy="Give more memory (--memory), or use fewer workers (--workers)",
         )
@@ -52,7 +52,7 @@ def check_fit(
     if needed > memory // workers:
         raise InputError(
             f"the blocks of the run that is gone on with need {in_words(needed)} each, of "
-            f"{in_words(memory)} for {workers} worker{'s' * (workers != 1)}",
+            f"{in_words(memory)} for {in_number(workers, 'worker')}",
             expected="as much for each worker",
             remedy="Use fewer workers (--workers), close other programs, or remove what is kept "
             "to begin again with smaller blocks; --no-memory-check tries it",

@@ -17,7 +17,7 @@ from rayrelief.batch.running import run
 from rayrelief.cameras.base import Camera
 from rayrelief.components import label_medians
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import IntegrationWarning, Outcome
+from rayrelief.errors import IntegrationWarning, Outcome, in_number
 from rayrelief.large import steps
 from rayrelief.large.coarse import Coarse
 from rayrelief.large.identity import claim, give_up
@@ -129,9 +129,13 @@ def _failed(*looks: list[Decided]) -> list[Outcome]:
 
 
 def _warn(short: int, failed: list[Outcome], blocks: int) -> None:
-    told = sorted(f"{failed.count(end)} runs: {end.cause}; {end.remedy}" for end in {*failed})
+    told = sorted(
+        f"{in_number(failed.count(end), 'run')}: {end.cause}; {end.remedy}" for end in {*failed}
+    )
     if short:
-        told.append(f"{short} solves of the last sweep: ended short of their tolerance")
+        told.append(
+            f"{in_number(short, 'solve')} of the last sweep: ended short of their tolerance"
+        )
     warnings.warn(
         f"of {blocks} blocks {'. '.join(told)}. The surface there and around may be wrong",
         IntegrationWarning,

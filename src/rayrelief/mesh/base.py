@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rayrelief.checks import LENGTHS
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, in_number
 from rayrelief.mesh.texture import Texture
 from rayrelief.mesh.units import UNITS, Unit
 
@@ -39,8 +39,10 @@ class LeftOut:
 
     def __str__(self) -> str:
         return (
-            f"cut between {self.cuts:,} pairs of pixels; left out: {self.faces:,} faces of shreds "
-            f"and needles, {self.parts:,} loose pieces; {self.pixels:,} pixels have no face"
+            f"cut between {in_number(self.cuts, 'pair')} of pixels; left out: "
+            f"{in_number(self.faces, 'face')} of shreds and needles, "
+            f"{in_number(self.parts, 'loose piece')}; "
+            f"{in_number(self.pixels, 'pixel has', 'pixels have')} no face"
         )
 
 
@@ -117,4 +119,5 @@ class Mesh:
         return simplify(self, max_error)
 
     def __repr__(self) -> str:
-        return f"Mesh({len(self.vertices):,} vertices, {len(self.faces):,} faces)"
+        vertices = in_number(len(self.vertices), "vertex", "vertices")
+        return f"Mesh({vertices}, {in_number(len(self.faces), 'face')})"

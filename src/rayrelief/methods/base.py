@@ -8,10 +8,11 @@ from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
 from rayrelief.conventions import BoolArray, FloatArray, SingleArray
-from rayrelief.errors import Outcome
+from rayrelief.errors import Outcome, in_number
 from rayrelief.graph import Int32Array
 from rayrelief.problem import Anchors, Problem
 
@@ -123,6 +124,21 @@ class Solution:
         large = np.bincount(self.segments, minlength=len(self.support)) >= SMALLEST
         floats: BoolArray = large & (np.array(self.support) < Support.CONTACT)
         return floats
+
+    def known_at(self, nodes: npt.NDArray[np.int64]) -> Solution:
+        """Return the same, with the segments of nodes whose depth is known said to be known."""
+        if self.segments is None or self.support is None:
+            return self
+        known = set(self.segments[nodes].tolist())
+        support = (Support.KNOWN if i in known else s for i, s in enumerate(self.support))
+        return replace(self, support=tuple(support))
+
+    def floating_note(self) -> tuple[str, ...]:
+        """Say how many parts float, if any."""
+        if not (floating := int(np.count_nonzero(self.floating))):
+            return ()
+        parts = in_number(floating, "part touches", "parts touch")
+        return (f"{parts} nothing else in view: how far behind or in front is not known",)
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ import numpy as np
 
 from rayrelief.cameras.view import View
 from rayrelief.conventions import BoolArray, FloatArray
+from rayrelief.errors import in_number
 from rayrelief.mesh import Mesh
 from rayrelief.meshing import CUT, LONGEST, MIN_PART, Cuts, TornEdges, clean_mesh
 from rayrelief.methods.base import SMALLEST
@@ -167,9 +168,9 @@ def _segments(labels: FloatArray, floating: BoolArray | None) -> Colouring:
     colours = cv2.cvtColor(hsv[None], cv2.COLOR_HSV2RGB)[0]
     picture = np.vstack((colours, np.array([CLAY], np.uint8)))[labels]
     large = int(np.count_nonzero(np.bincount(labels[labels >= 0]) >= SMALLEST))
-    words = f"{large} part{'s' * (large != 1)}"
+    words = in_number(large, "part")
     if specks := count - large:
-        words += f" and {specks} speck{'s' * (specks != 1)}"
+        words += f" and {in_number(specks, 'speck')}"
     if floating is not None and floating.any():
         afloat = len(np.unique(labels[floating]))
         pixels = int(np.count_nonzero(floating))
@@ -177,6 +178,7 @@ def _segments(labels: FloatArray, floating: BoolArray | None) -> Colouring:
         width = max(max(labels.shape) // STRIPES // 2, 1)
         picture[floating & (((u + v) // width) % 2 == 0)] = FLOATING
         words += (
-            f"; {afloat} of them float ({pixels:,} pixels): nothing tells their depth (red stripes)"
+            f"; {in_number(afloat, 'of them floats', 'of them float')} "
+            f"({in_number(pixels, 'pixel')}): nothing tells their depth (red stripes)"
         )
     return Colouring(picture, words)

@@ -17,7 +17,7 @@ import numpy as np
 
 from rayrelief.checks import is_number
 from rayrelief.conventions import FloatArray, from_opencv
-from rayrelief.errors import FileError, InputError
+from rayrelief.errors import FileError, InputError, in_number
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.images import encode_png, read_picture
 from rayrelief.io.mesh_reading import read_triangles
@@ -155,7 +155,7 @@ class Shown:
         solid = _part(self.report, "mesh").get("solid")
         if path.suffix != ".glb" and not solid:
             vertices = from_opencv(vertices, "opengl")
-        note = f"{len(faces):,} faces of {path.name}"
+        note = f"{in_number(len(faces), 'face')} of {path.name}"
         vertices = _in_cube(vertices)
         if len(faces) > most_faces:
             vertices, faces = self._fewer(vertices, faces, most_faces, bool(solid))

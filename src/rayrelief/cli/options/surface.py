@@ -174,7 +174,7 @@ class SurfaceOptions(OptionGroup):
         return [self.height_file]
 
     def _check_inside(self, scene: Scene) -> None:
-        """Raise InputError for a pixel whose depth or distance is told, and that has no surface."""
+        """Raise InputError for a depth or distance of a pixel that can have none, or not this."""
         from rayrelief.errors import InputError
         from rayrelief.prior import nearest_pixel
 
@@ -191,6 +191,13 @@ class SurfaceOptions(OptionGroup):
                     expected="column and row of a pixel inside, from 0",
                     remedy="Give a pixel of the surface with --point or --distance",
                 )
+        if scene.camera.central and (zero := [p for p in self.known_points() if p[2] == 0.0]):
+            u, v, _ = zero[0]
+            raise InputError(
+                f"the known depth 0 of the pixel {u:g},{v:g}",
+                expected="a positive one: this camera sees nothing at depth 0",
+                remedy="Measure depths from the camera, not from the surface",
+            )
 
     def _prior(self, scene: Scene) -> DepthPrior | None:
         from rayrelief.cli.terminal.console import quiet_libraries

@@ -17,9 +17,9 @@ from rayrelief.backends.cpu import CPU
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.runs.run import files_memory, say_notes
-from rayrelief.cli.terminal.console import in_number, progress, show
+from rayrelief.cli.terminal.console import progress, show
 from rayrelief.conventions import BoolArray
-from rayrelief.errors import Outcome, Status
+from rayrelief.errors import Outcome, Status, in_number
 from rayrelief.estimate import check_memory, memory_needed
 from rayrelief.integration import integrate
 from rayrelief.memory import in_words, memory_available

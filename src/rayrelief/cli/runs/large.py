@@ -37,9 +37,9 @@ from rayrelief.cli.runs.large_report import (
 )
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
-from rayrelief.cli.terminal.console import has_bar, in_number, say, show, tell
+from rayrelief.cli.terminal.console import has_bar, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
-from rayrelief.errors import InputError, IntegrationError
+from rayrelief.errors import InputError, IntegrationError, in_number
 from rayrelief.io.atomic import discard_leftovers, locked, write_whole
 from rayrelief.large.job import Job
 from rayrelief.large.judging import MapRefusedError
@@ -178,7 +178,8 @@ def integrate_large(
             report = describe(found, out, finished, [*notes, *last], seconds)
             report_file.unlink(missing_ok=True)  # else an earlier one lies beside the new depth
             if gone := discard_tiles(tiles):  # of another depth
-                say(f"note: {gone:,} files of an earlier mesh were removed from {tiles}")
+                one, several = "file of an earlier mesh was", "files of an earlier mesh were"
+                say(f"note: {in_number(gone, one, several)} removed from {tiles}")
             write_depth(out, finished, report)
             write_camera(camera_file, camera)
             if "glb" in mesh_formats:

@@ -16,7 +16,7 @@ from rayrelief.cameras.base import Camera
 from rayrelief.cli.runs.report import to_json
 from rayrelief.cli.terminal.console import show
 from rayrelief.conventions import FloatArray
-from rayrelief.errors import InputError
+from rayrelief.errors import InputError, in_number
 from rayrelief.estimate import directions_of
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.judging import of_a_part
@@ -152,12 +152,13 @@ def _summary(report: dict[str, Any]) -> str:
             f"Dry run of {width}x{height} pixels, about {100 * report['inside']:.0f} % inside",
             f"  blocks: {blocks['number']:,} of at most {blocks['size'][0]}x{blocks['size'][1]} "
             f"pixels, overlap {blocks['overlap']}",
-            f"  memory: {in_words(memory['limit'])} for {report['workers']} "
-            f"worker{'s' * (report['workers'] != 1)}, {in_words(memory['available'])} available",
+            f"  memory: {in_words(memory['limit'])} for "
+            f"{in_number(report['workers'], 'worker')}, {in_words(memory['available'])} available",
             f"  disk:   about {in_words(disk['needed'])}{there}, {in_words(disk['free'])} free",
             f"  time:   about {_lasting(expected['seconds'])}: "
             f"{_lasting(expected['deciding_seconds'])} for the blocks, by "
-            f"{sample['pixels']:,} pixels, and {expected['sweeps']} sweeps, as crowds take",
+            f"{in_number(sample['pixels'], 'pixel')}, and "
+            f"{in_number(expected['sweeps'], 'sweep')}, as crowds take",
             "  not included: loading or compiling kernels, reading and writing files",
         )
     )

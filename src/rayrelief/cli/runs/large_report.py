@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import rayrelief
-from rayrelief.cli.terminal.console import in_number
 from rayrelief.components import free_note
-from rayrelief.errors import FileError
+from rayrelief.errors import FileError, in_number
 from rayrelief.io.reports import files_of_run, read_report
 from rayrelief.large.arrays import MapFile
 from rayrelief.large.judging import notes_of_normals

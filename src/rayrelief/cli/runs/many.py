@@ -26,6 +26,7 @@ from rayrelief.cli.runs.writing import NO_SURFACE
 from rayrelief.cli.terminal import signals
 from rayrelief.cli.terminal.console import EXIT_FAILED, counting, say, show, tell
 from rayrelief.datasets.masks import AUTO, NONE
+from rayrelief.errors import in_number
 from rayrelief.io.atomic import write_whole
 from rayrelief.io.height import check_height_suffix
 from rayrelief.io.images import write_png
@@ -78,7 +79,9 @@ def integrate_many(
         before = f", {there:,} of them done before" if there else ""
         seconds = time.perf_counter() - began
         tell(as_table(rows))
-        tell(f"{len(rows):,} maps{before}: {good:,} surfaces, {seconds:.1f} s")
+        tell(
+            f"{in_number(len(rows), 'map')}{before}: {in_number(good, 'surface')}, {seconds:.1f} s"
+        )
         tell(f"  written: {out}, with {SUMMARY} and {SHEET}")
     if not all(has_surface(row, NO_SURFACE) for row in rows):
         raise typer.Exit(EXIT_FAILED)
@@ -144,7 +147,7 @@ def _progress(ends: dict[int, Done], planned: list[PlannedMap]) -> str:
     """How many maps are done: not again by the same command, unlike those that failed."""
     bad = sum(each.row["outcome"] == FAILED for each in ends.values())
     failures = f", {bad:,} failed" if bad else ""
-    return f"{len(ends) - bad:,} of {len(planned):,} maps are done{failures}"
+    return f"{len(ends) - bad:,} of {in_number(len(planned), 'map is', 'maps are')} done{failures}"
 
 
 def _sum_up(out: Path, done: list[Done]) -> list[Row]:

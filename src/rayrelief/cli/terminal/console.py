@@ -104,11 +104,6 @@ def plain_errors() -> Iterator[None]:
             raise typer.Exit(signals.exit_code()) from None
 
 
-def in_number(number: int, thing: str) -> str:
-    """So many things."""
-    return f"{number:,} {thing}{'s' * (number != 1)}"
-
-
 def in_words(error: BaseException) -> str:
     """What to tell about an error."""
     return str(in_parts(error))

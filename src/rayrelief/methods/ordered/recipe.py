@@ -11,13 +11,13 @@ import numpy as np
 from rayrelief.backends.base import Backend, Computation
 from rayrelief.cameras.view import View
 from rayrelief.checks import Rule, check_settings, is_count, is_not_negative
-from rayrelief.conventions import BoolArray, FloatArray
-from rayrelief.errors import Outcome
+from rayrelief.conventions import FloatArray
+from rayrelief.errors import Outcome, in_number
 from rayrelief.formulation.intervals import IntervalEquations, interval_equations
 from rayrelief.graph import Connectivity, PixelGraph
 from rayrelief.laws.base import Law
 from rayrelief.laws.ordered import OrderedHuber, Redescending, with_intervals
-from rayrelief.methods.base import Callback, Iteration, Solution, Support
+from rayrelief.methods.base import Callback, Iteration, Solution
 from rayrelief.methods.ordered.moving import moved
 from rayrelief.methods.ordered.segments import find_jumps, find_segments
 from rayrelief.methods.reweighted import Reweighted, unfinished_notes
@@ -103,11 +103,9 @@ class Ordered(Reweighted):
         equations, anchors = with_intervals(problem.equations), problem.anchors
         cuts = find_jumps(equations, solution.x)
         segments, support = find_segments(equations, solution.x, *SEGMENTS)
-        if anchors is not None:
-            known = set(segments[anchors.weights > 0].tolist())
-            support = tuple(Support.KNOWN if i in known else s for i, s in enumerate(support))
-        found = replace(solution, cuts=cuts, segments=segments, support=support)
-        return replace(found, notes=(*found.notes, *_notes(equations.lone, found.floating)))
+        notes = (*solution.notes, *_lone_note(equations.lone))
+        found = replace(solution, cuts=cuts, segments=segments, support=support, notes=notes)
+        return found if anchors is None else found.known_at(np.flatnonzero(anchors.weights > 0))
 
     def surface(
         self, problem: Problem, backend: Backend, callback: Callback | None = None
@@ -208,11 +206,8 @@ class _Run:
         return energy
 
 
-def _notes(lone: int, floats: BoolArray) -> Iterator[str]:
-    """How many normals were replaced, and how many parts float."""
+def _lone_note(lone: int) -> Iterator[str]:
+    """How many normals were replaced."""
     if lone:
-        differ = "1 normal differs" if lone == 1 else f"{lone:,} normals differ"
-        yield f"{differ} from all around, and the mean of those was used"
-    if floating := int(np.count_nonzero(floats)):
-        parts = "1 part touches" if floating == 1 else f"{floating:,} parts touch"
-        yield f"{parts} nothing else in view: how far behind or in front is not known"
+        wrong = in_number(lone, "wrong normal was", "wrong normals were")
+        yield f"{wrong} replaced by the mean of those around"

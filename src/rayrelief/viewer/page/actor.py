@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rayrelief.conventions import FloatArray, from_opencv
+from rayrelief.errors import in_number
 from rayrelief.mesh import Mesh
 from rayrelief.meshing import CUT
 from rayrelief.shading import Image
@@ -124,8 +125,8 @@ def described(actor: Actor) -> str:
     height, width = actor.placed.shown.depth.shape
     every = f"every {actor.stride} pixels" if actor.stride > 1 else "all pixels"
     lines = [
-        f"**{actor.placed.shown.name}**: {width}x{height} pixels, {len(mesh.faces):,} faces drawn "
-        f"({every})",
+        f"**{actor.placed.shown.name}**: {width}x{height} pixels, "
+        f"{in_number(len(mesh.faces), 'face')} drawn ({every})",
         actor.placed.shown.summary,
         actor.colouring.label,
     ]
