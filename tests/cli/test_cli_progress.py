@@ -12,6 +12,7 @@ from rich.progress import Progress
 from rayrelief.backends import compilation
 from rayrelief.cli.runs import run
 from rayrelief.cli.terminal import console
+from rayrelief.errors import Outcome, Status
 
 
 def test_the_time_of_kernels_stands_beside_the_whole_that_it_is_part_of(monkeypatch):
@@ -19,7 +20,9 @@ def test_the_time_of_kernels_stands_beside_the_whole_that_it_is_part_of(monkeypa
     monkeypatch.setattr(run, "tell", lines.append)
     seconds = {"integrate": 31.24, "compile": 29.3, "write": 1.0}
     report = {"seconds": seconds, "mean_angle_degrees": math.nan, "unit": None, "surface": []}
-    run._tell_summary(cast(Any, SimpleNamespace(result="", report=report, errors=None, mesh=None)))
+    result = SimpleNamespace(status=Status(Outcome.SETTLED))
+    finished = SimpleNamespace(result=result, report=report, errors=None, mesh=None)
+    run._tell_summary(cast(Any, finished))
     assert lines[1:] == ["  kernels: compiled for 29.3 s of 31.2 s in all, once on this machine"]
 
 
