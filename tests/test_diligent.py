@@ -14,10 +14,10 @@ import pytest
 
 import rayrelief
 from benchmarks.accuracy.known_jumps import knowing_jumps
+from benchmarks.accuracy.residuals import formulation_residuals
 from benchmarks.diligent import STEADY
 from benchmarks.meshes import FARTHEST, spread
 from rayrelief.evaluation.metrics import depth_errors
-from rayrelief.evaluation.residuals import formulation_residuals
 from rayrelief.methods import AuxiliaryEdges
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import rayrelief
 from benchmarks.accuracy.inputs import Settings, scene_of
+from benchmarks.accuracy.residuals import Spread, formulation_residuals
 from benchmarks.diligent import OBJECTS
 from benchmarks.published import PUBLISHED
 from benchmarks.report import Column, Table
-from rayrelief.evaluation.residuals import Spread, formulation_residuals
 from rayrelief.methods import Reweighted
 
 METHODS: dict[str, Reweighted] = {

@@ -1,1 +1,1 @@
-"""Evaluation: alignment, metrics, formulation residuals."""
+"""Evaluation: alignment and metrics."""

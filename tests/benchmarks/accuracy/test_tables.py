@@ -14,11 +14,11 @@ from benchmarks.accuracy.experiments import MADE, Cell
 from benchmarks.accuracy.formulation import formulation_tables, scientific
 from benchmarks.accuracy.inputs import Settings, Source
 from benchmarks.accuracy.predictions import Cache, Prediction, Task
+from benchmarks.accuracy.residuals import Spread, formulation_residuals
 from benchmarks.accuracy.tables import LEAST_SHARE, WITHIN, Score, made_table, score, summary
 from benchmarks.diligent import OBJECTS, STEADY
 from benchmarks.published import PUBLISHED
 from rayrelief.errors import Outcome
-from rayrelief.evaluation.residuals import Spread, formulation_residuals
 from rayrelief.synthetic import gallery
 
 SPREAD = Settings(spread=True)

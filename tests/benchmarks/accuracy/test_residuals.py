@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.accuracy.residuals import formulation_residuals
 from profiles import fewer_examples
 from rayrelief.cameras.orthographic import Orthographic
 from rayrelief.cameras.pinhole import Pinhole
 from rayrelief.cameras.ray_map import RayMap
 from rayrelief.errors import InputError
-from rayrelief.evaluation.residuals import formulation_residuals
 from rayrelief.methods.recipes import BiNI, RayPlane
 from rayrelief.scene import Scene
 from rayrelief.synthetic import gallery
