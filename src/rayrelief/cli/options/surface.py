@@ -36,7 +36,8 @@ class SurfaceOptions(OptionGroup):
     depth_prior: Annotated[
         Path | None,
         _known(
-            "Depth that is known, coarse or of some pixels alone (.npy, .npz, .exr, .png).",
+            "Depth that is known, coarse or of some pixels alone (.npy, .npz, .exr, .png; also the "
+            "16-bit .png of a depth sensor, whose 0 is unknown: add --unit mm if these are mm).",
             metavar="FILE",
         ),
     ] = None
@@ -200,9 +201,9 @@ class SurfaceOptions(OptionGroup):
             )
 
     def _prior(self, scene: Scene) -> DepthPrior | None:
-        from rayrelief.cli.terminal.console import quiet_libraries
+        from rayrelief.cli.terminal.console import quiet_libraries, say
         from rayrelief.datasets.folder import assumed_kind
-        from rayrelief.io.depth import read_depth
+        from rayrelief.io.depth import bare_note, read_depth
         from rayrelief.prior import DepthPrior
 
         height, width = scene.mask.shape
@@ -212,6 +213,8 @@ class SurfaceOptions(OptionGroup):
             return known
         with quiet_libraries():
             depth, kind = read_depth(self.depth_prior)
+        for note in bare_note(self.depth_prior, kind):
+            say(f"note: {note}")
         if kind is None and depth.shape == (height, width):
             kind, _ = assumed_kind(scene.camera, height, width)
         residual: Any = None if self.depth_sigma is None else "linear"
