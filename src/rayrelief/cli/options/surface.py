@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 _known, _relief = section("Known depth and scale"), section("Textures and relief")
 
 
+def _depth(text: str) -> float:
+    """Number of an option, or BadParameter that says where its unit goes."""
+    try:
+        return float(text)
+    except ValueError:
+        told = f"{text!r}: expected a number; its unit is that of --unit"
+        raise typer.BadParameter(told) from None
+
+
 class FlattenName(StrEnum):
     """What is taken off a height map."""
 
@@ -59,7 +68,10 @@ class SurfaceOptions(OptionGroup):
         str | None,
         _known("Length between the points of two pixels that is known.", metavar="u,v,u,v,LENGTH"),
     ] = None
-    scale_to: Annotated[float | None, _known("Median depth that is known.", metavar="DEPTH")] = None
+    scale_to: Annotated[
+        float | None,
+        _known("Median depth that is known.", metavar="DEPTH", parser=_depth),
+    ] = None
     tile: Annotated[bool, _relief("The texture repeats: no seam and no tilt.", "--tile")] = False
     height_file: Annotated[
         Path | None,
@@ -124,8 +136,13 @@ class SurfaceOptions(OptionGroup):
         from rayrelief.relief import check_has_height
         from rayrelief.scale import check_scalable
 
-        if self.scale_to is not None or self.distance is not None:
-            check_scalable(scene.camera)
+        lengths = {
+            "median depth (--scale-to)": self.scale_to,
+            "distance (--distance)": self.distance,
+        }
+        for what, length in lengths.items():
+            if length is not None:
+                check_scalable(scene.camera, what)
         if self.height_file is not None:
             check_has_height(depth_kind(scene.camera.rays(*scene.mask.shape)))
         self._check_inside(scene)
@@ -228,5 +245,8 @@ def numbers(text: str, count: int, option: str, form: str) -> tuple[float, ...]:
     except ValueError:
         found = ()
     if len(found) != count:
-        raise typer.BadParameter(f"{option} {text!r}: expected {form}, numbers between commas")
+        raise typer.BadParameter(
+            f"{option} {text!r}: expected {form}, numbers between commas; their unit is that of "
+            "--unit"
+        )
     return found
