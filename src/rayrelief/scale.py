@@ -16,14 +16,14 @@ Pixel = tuple[float, float]
 
 def factor_to_depth(result: Integration, depth: float) -> float:
     """Factor that gives the surface this median depth."""
-    check_scalable(result.camera)
+    check_scalable(result.camera, "median depth (factor_to_depth)")
     LENGTHS.check("the median depth", depth)
     return depth / float(np.nanmedian(result.depth))
 
 
 def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length: float) -> float:
     """Factor that puts the points of two pixels (u, v) this length apart."""
-    check_scalable(result.camera)
+    check_scalable(result.camera, "distance (factor_to_distance)")
     LENGTHS.check("the distance between two points", length)
     points = result.points()
     one, other = (_place(points, pixel) for pixel in (first, second))
@@ -45,13 +45,14 @@ def factor_to_distance(result: Integration, first: Pixel, second: Pixel, length:
     return length / apart
 
 
-def check_scalable(camera: Camera) -> None:
-    """Raise InputError unless what this camera sees has a scale that is arbitrary."""
+def check_scalable(camera: Camera, what: str) -> None:
+    """Raise InputError unless what this camera sees has a scale for such a length to tell."""
     if not camera.central:
         raise InputError(
-            "a known length for the scale of a surface seen by parallel rays",
-            expected="a central camera: parallel rays leave no scale open",
-            remedy="Give the pixel_size of an orthographic camera instead",
+            f"a {what} for a surface seen by parallel rays",
+            expected="none: parallel rays have no scale to be found, their pixel_size is it",
+            remedy="Leave it out: the depth is in the unit of the pixel_size "
+            "(--camera orthographic:SIZE)",
         )
 
 

@@ -31,7 +31,7 @@ from rayrelief.methods import Smooth
         (("integrate", "FOLDER", "-o", "OUT", "--convention", "unreal"), ["unreal", "directx"]),
         (("integrate", "FOLDER", "-o", "OUT", "--connectivity", "6"), ["6", "diagonal"]),
         (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "0"), ["max_iterations is 0"]),
-        (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "many"), ["integer"]),
+        (("integrate", "FOLDER", "-o", "OUT", "--max-iterations", "many"), ["'many'"]),
         (("integrate", "FOLDER", "-o", "OUT", "--threads", "0"), ["--threads"]),
         (
             ("integrate", "FOLDER", "-o", "OUT", "--camera", "orthographic", "--fov", "60"),

@@ -99,12 +99,20 @@ def test_a_known_surface_that_is_scaled_keeps_its_unit(
         (("--flatten", "plane"), "--height"),
         (("--depth-sigma", "1"), "--depth-prior"),
         (("--scale-to", "-5"), "above 0"),
+        (("--scale-to", "1500mm"), "'1500mm': expected a number; its unit is that of --unit"),
+        (("--point", "1,2,5mm"), "their unit is that of --unit"),
+        (("--distance", "1,2,3,4,5mm"), "their unit is that of --unit"),
+        (("--depth-sigma", "2mm"), "'2mm'"),
+        (("--threads", "x"), "'x'"),
+        (("--cut", "-3"), "'--cut'"),
+        (("--unit", "furlong"), "'--unit': 'furlong' is not one of"),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(run, plane, out, options, told):
     ended = run("integrate", plane, "-o", out, *options)
     assert ended.code == 2
     assert told in ended.err
+    assert not any(words in ended.err for words in ("Input should", "Value error", "unable to"))
     assert not out.exists()
 
 
@@ -207,3 +215,22 @@ def test_a_point_at_depth_0_is_refused_where_rays_meet(run, plane, out):
     )
     assert ended.code == 0, ended.err
     assert np.load(out / "depth.npy")[3, 4] == pytest.approx(0, abs=1e-12)
+
+
+def test_known_depths_of_a_depth_sensor(run, plane, out, true, tmp_path):
+    write_png(tmp_path / "p16.png", np.rint(1000 * true).astype(np.uint16))
+    ended = run(
+        "integrate", plane, "-o", out, *BARE, "--depth-prior", tmp_path / "p16.png", "--unit", "mm"
+    )
+    assert ended.code == 0, ended.err
+    assert "note: p16.png: 16-bit numbers taken as they are, 0 as unknown" in ended.err
+    assert_allclose(np.load(out / "depth.npy"), 1000 * true, rtol=2e-3)
+
+
+@pytest.mark.parametrize("option", ["scale-to", "distance"])
+def test_parallel_rays_have_no_scale_to_be_told(run, plane, out, option):
+    text = {"scale-to": "5", "distance": "1,2,3,4,5"}[option]
+    ended = run("integrate", plane, "-o", out, f"--{option}", text, "--camera", "orthographic:0.1")
+    assert ended.code == 1
+    assert f"(--{option}) for a surface seen by parallel rays" in ended.err
+    assert "parallel rays have no scale to be found, their pixel_size is it" in ended.err

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rayrelief.errors import FileError, InputError, IntegrationWarning
-from rayrelief.io.depth import WRITERS, read_depth, write_depth
+from rayrelief.io.depth import WRITERS, bare_note, read_depth, write_depth
 from rayrelief.io.exr import write_exr
 from rayrelief.io.images import write_png
-from rayrelief.io.png_chunks import read_text
+from rayrelief.io.png_chunks import add_text, read_text
 
 DEPTH = np.array([[1.0, np.nan, 2.5], [1e-3, 4.0, np.nan]])
 
@@ -106,8 +106,27 @@ def test_exr_of_another_program_does_not_tell_its_kind(tmp_path):
     assert kind is None
 
 
-def test_foreign_png_has_no_scale(tmp_path):
+def test_16_bits_of_a_depth_sensor_stand_for_themselves(tmp_path):
+    values = np.array([[0, 1, 1490], [65535, 2, 0]], np.uint16)
+    write_png(tmp_path / "d.png", values)
+    depth, kind = read_depth(tmp_path / "d.png")
+    np.testing.assert_array_equal(depth, [[np.nan, 1, 1490], [65535, 2, np.nan]])
+    assert kind is None
+    told = ("d.png: 16-bit numbers taken as they are, 0 as unknown",)
+    assert bare_note(tmp_path / "d.png", kind) == told
+    assert bare_note(tmp_path / "d.png", "z") == bare_note(tmp_path / "d.npy", None) == ()
+
+
+def test_8_bits_are_no_depth(tmp_path):
+    write_png(tmp_path / "d.png", np.ones((2, 3), np.uint8))
+    with pytest.raises(FileError, match=r"d\.png does not store.*expected 16 bits"):
+        read_depth(tmp_path / "d.png")
+
+
+def test_half_of_a_scale_is_none(tmp_path):
     write_png(tmp_path / "d.png", np.ones((2, 3), np.uint16))
+    data = add_text((tmp_path / "d.png").read_bytes(), {"DepthOffset": "5"})
+    (tmp_path / "d.png").write_bytes(data)
     with pytest.raises(FileError, match=r"d\.png.*DepthScale"):
         read_depth(tmp_path / "d.png")
 

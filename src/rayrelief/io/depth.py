@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +57,9 @@ def write_depth(path: str | os.PathLike[str], depth: npt.ArrayLike, kind: DepthK
 def read_depth(path: str | os.PathLike[str]) -> tuple[FloatArray, DepthKind | None]:
     """Read a depth map (H, W) in its unit, NaN outside, and its kind if the file stores it.
 
-    Reads what ``write_depth`` writes, single-channel .exr files of other programs (kind None), and
-    .npz files with an array ``depth_gt``, which is z-depth.
+    Reads what ``write_depth`` writes, single-channel .exr files and 16-bit .png files of other
+    programs (kind None; ``bare_note`` tells how the latter are read), and .npz files with an array
+    ``depth_gt``, which is z-depth.
     """
     path = as_path(path)
     check_suffix(path, WRITERS, "a depth map")
@@ -142,16 +143,29 @@ def write_depth_png(path: Path, depth: FloatArray, kind: DepthKind) -> None:
     write_whole(path, data)
 
 
-def decode_png(path: Path, values: npt.NDArray[np.generic]) -> tuple[FloatArray, DepthKind]:
-    """Depth and kind from the values of a PNG file and its text chunks."""
+def bare_note(path: Path, kind: DepthKind | None) -> tuple[str, ...]:
+    """Say how a PNG file was read that stores no kind, and so nothing else about its numbers."""
+    if path.suffix.lower() != ".png" or kind is not None:
+        return ()
+    return (f"{path.name}: 16-bit numbers taken as they are, 0 as unknown",)
+
+
+def decode_png(path: Path, values: npt.NDArray[Any]) -> tuple[FloatArray, DepthKind | None]:
+    """Depth and kind from the values of a PNG file and its text chunks.
+
+    Without any of these, 16-bit numbers are those of a depth sensor, and stand for themselves.
+    """
     text = read_text(read_bytes(path))
+    if values.dtype == np.uint16 and not any(name.startswith("Depth") for name in text):
+        return np.where(values == 0, np.nan, values.astype(np.float64)), None
     try:
         offset, scale, kind = (text[f"Depth{name}"] for name in ("Offset", "Scale", "Kind"))
         depth = float(offset) + values.astype(np.float64) * float(scale)
     except (KeyError, ValueError) as error:
         raise FileError(
             f"{path} does not store the scale of its depth",
-            expected="the text chunks DepthOffset, DepthScale and DepthKind",
+            expected="16 bits, as depth sensors write, or the text chunks DepthOffset, "
+            "DepthScale and DepthKind",
             remedy="Use the .npz, .npy or .exr file of the same depth",
         ) from error
     depth[values == 0] = np.nan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
@@ -25,7 +26,11 @@ class Verb(TyperCommand):
         for argument in args:
             if "\0" in argument:
                 raise typer.BadParameter(f"{printable(argument)}: a null character")
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = _in_our_words(error)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb, which may ask which of its options were given."""
@@ -57,6 +62,18 @@ class Verb(TyperCommand):
 def options_given() -> dict[str, str]:
     """Options that stand in the command of the running verb, by the names of their parameters."""
     return _GIVEN.get()
+
+
+def _in_our_words(error: typer.BadParameter) -> str:
+    """What is wrong with a value, without the phrases of the library that found it."""
+    words = error.message.removeprefix("Value error, ").replace("a valid integer", "a whole number")
+    expected = re.fullmatch(r"Input should be (.*?)(, unable to .*)?", words)
+    if expected is None:
+        return words
+    wanted = expected[1].replace("a valid", "a")
+    words = f"expected {'a number ' if wanted.startswith(('greater', 'less')) else ''}{wanted}"
+    found: list[Any] = getattr(error.__cause__, "errors", list)()
+    return f"{printable(str(found[0]['input']))!r}: {words}" if found else words
 
 
 def section(title: str) -> Callable[..., Any]:

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 _known, _relief = section("Known depth and scale"), section("Textures and relief")
 
 
+def _depth(text: str) -> float:
+    """Number of an option, or BadParameter that says where its unit goes."""
+    try:
+        return float(text)
+    except ValueError:
+        told = f"{text!r}: expected a number; its unit is that of --unit"
+        raise typer.BadParameter(told) from None
+
+
 class FlattenName(StrEnum):
     """What is taken off a height map."""
 
@@ -36,7 +45,8 @@ class SurfaceOptions(OptionGroup):
     depth_prior: Annotated[
         Path | None,
         _known(
-            "Depth that is known, coarse or of some pixels alone (.npy, .npz, .exr, .png).",
+            "Depth that is known, coarse or of some pixels alone (.npy, .npz, .exr, .png; also the "
+            "16-bit .png of a depth sensor, whose 0 is unknown: add --unit mm if these are mm).",
             metavar="FILE",
         ),
     ] = None
@@ -58,7 +68,10 @@ class SurfaceOptions(OptionGroup):
         str | None,
         _known("Length between the points of two pixels that is known.", metavar="u,v,u,v,LENGTH"),
     ] = None
-    scale_to: Annotated[float | None, _known("Median depth that is known.", metavar="DEPTH")] = None
+    scale_to: Annotated[
+        float | None,
+        _known("Median depth that is known.", metavar="DEPTH", parser=_depth),
+    ] = None
     tile: Annotated[bool, _relief("The texture repeats: no seam and no tilt.", "--tile")] = False
     height_file: Annotated[
         Path | None,
@@ -123,8 +136,13 @@ class SurfaceOptions(OptionGroup):
         from rayrelief.relief import check_has_height
         from rayrelief.scale import check_scalable
 
-        if self.scale_to is not None or self.distance is not None:
-            check_scalable(scene.camera)
+        lengths = {
+            "median depth (--scale-to)": self.scale_to,
+            "distance (--distance)": self.distance,
+        }
+        for what, length in lengths.items():
+            if length is not None:
+                check_scalable(scene.camera, what)
         if self.height_file is not None:
             check_has_height(depth_kind(scene.camera.rays(*scene.mask.shape)))
         self._check_inside(scene)
@@ -200,9 +218,9 @@ class SurfaceOptions(OptionGroup):
             )
 
     def _prior(self, scene: Scene) -> DepthPrior | None:
-        from rayrelief.cli.terminal.console import quiet_libraries
+        from rayrelief.cli.terminal.console import quiet_libraries, say
         from rayrelief.datasets.folder import assumed_kind
-        from rayrelief.io.depth import read_depth
+        from rayrelief.io.depth import bare_note, read_depth
         from rayrelief.prior import DepthPrior
 
         height, width = scene.mask.shape
@@ -212,6 +230,8 @@ class SurfaceOptions(OptionGroup):
             return known
         with quiet_libraries():
             depth, kind = read_depth(self.depth_prior)
+        for note in bare_note(self.depth_prior, kind):
+            say(f"note: {note}")
         if kind is None and depth.shape == (height, width):
             kind, _ = assumed_kind(scene.camera, height, width)
         residual: Any = None if self.depth_sigma is None else "linear"
@@ -225,5 +245,8 @@ def numbers(text: str, count: int, option: str, form: str) -> tuple[float, ...]:
     except ValueError:
         found = ()
     if len(found) != count:
-        raise typer.BadParameter(f"{option} {text!r}: expected {form}, numbers between commas")
+        raise typer.BadParameter(
+            f"{option} {text!r}: expected {form}, numbers between commas; their unit is that of "
+            "--unit"
+        )
     return found
