@@ -126,7 +126,7 @@ def as_array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
         raise InputError(found, expected="an array of numbers", remedy=remedy) from error
     kind = array.dtype.kind
     require(
-        kind in "biuf", f"the dtype of {name} is {array.dtype}", "real numbers, or booleans", remedy
+        kind in "biuf", f"{name} of the type {array.dtype}", "real numbers, or booleans", remedy
     )
     if isinstance(array, np.ma.MaskedArray):
         array = array.filled(np.nan if array.dtype.kind == "f" else 0)

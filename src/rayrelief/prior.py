@@ -226,9 +226,11 @@ class PriorFit:
         }
 
     def __str__(self) -> str:
-        found = ", median residual {median_residual:.3g}, {outvoted:,} outvoted"
-        known = int(np.count_nonzero(np.isfinite(self.residual)))
-        return in_number(known, "known depth") + found.format(**self.numbers())
+        known, outvoted = np.isfinite(self.residual), int(np.count_nonzero(self.outvoted))
+        found = in_number(int(np.count_nonzero(known)), "known depth")
+        if outvoted == np.count_nonzero(known):
+            return f"{found}, all outvoted"
+        return f"{found}, median residual {self.median_residual:.3g}, {outvoted:,} outvoted"
 
 
 def nearest_pixel(u: float, v: float, height: int, width: int) -> tuple[int, int] | None:

@@ -98,7 +98,10 @@ def test_a_known_surface_that_is_scaled_keeps_its_unit(
         (("--scale-to", "5", "--point", "1,2,3"), "choose one"),
         (("--flatten", "plane"), "--height"),
         (("--depth-sigma", "1"), "--depth-prior"),
-        (("--scale-to", "-5"), "above 0"),
+        (("--scale-to", "-5"), "a positive length"),
+        (("--scale-to", "1e31"), "a positive length"),
+        (("--distance", "1,2,3,4,-5"), "a positive length"),
+        (("--distance", "1,2,3,4,nan"), "a positive length"),
         (("--scale-to", "1500mm"), "'1500mm': expected a number; its unit is that of --unit"),
         (("--point", "1,2,5mm"), "their unit is that of --unit"),
         (("--distance", "1,2,3,4,5mm"), "their unit is that of --unit"),
@@ -148,6 +151,7 @@ def test_a_height_that_cannot_be_stored_is_refused_before_the_run(run, plane, ou
         ),
         (("--point", "400,3,5"), "outside of the image"),
         (("--distance", "4,3,0,0,5"), "outside of the mask"),
+        (("--distance", "4,3,4.2,3,5"), "two different pixels"),
         (("--point", "0,0,5", "--dry-run"), "outside of the mask"),
         (("--depth-prior", "nowhere.npy", "--dry-run"), "nowhere.npy"),
     ],
@@ -156,6 +160,15 @@ def test_what_a_map_rules_out_is_refused_before_the_run(run, plane, out, true, o
     leave_out_the_first_pixel(plane, true)
     ended = run("integrate", plane, "-o", out, *options)
     assert told in ended.error()
+    assert not out.exists()
+
+
+def test_a_pixel_without_a_normal_has_no_known_depth(run, plane, out):
+    normals = read_array(plane / "normal_map.png", keys=())
+    normals[3, 4] = 0
+    write_png(plane / "normal_map.png", normals)
+    ended = run("integrate", plane, "-o", out, "--point", "4,3,5")
+    assert "4,3 has no normal" in ended.error()
     assert not out.exists()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -425,6 +425,28 @@ def test_the_first_of_several_methods_begins_at_the_start():
     )
     bent, straight = (np.nanstd(np.log(depth / true_depth(scene))) for depth in (flat, begun))
     assert straight < 0.2 * bent
+
+
+@dataclass(frozen=True)
+class FarOff:
+    """Smooth, but its surfaces rise beyond the range of numbers; keeps the starts that it got."""
+
+    starts: list[np.ndarray | None] = field(default_factory=list)
+
+    def solve(self, problem, backend, callback=None):
+        self.starts.append(problem.start)
+        solution = Smooth().solve(problem, backend, callback)
+        return replace(solution, x=solution.x - np.linspace(0.0, 5000.0, solution.x.size))
+
+
+def test_no_run_begins_at_depths_beyond_the_range_of_numbers():
+    scene, method = plane(20, 24), FarOff()
+    known = np.where(np.arange(24) > 20, true_depth(scene), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegrationWarning)
+        integrate(scene.normals, scene.camera, method=method, prior=DepthPrior(known))
+    assert len(method.starts) == 2
+    assert all(start is None or np.isfinite(start).all() for start in method.starts)
 
 
 @pytest.mark.parametrize(

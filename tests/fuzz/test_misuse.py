@@ -283,7 +283,7 @@ def test_wrong_arguments_are_refused_in_words(name, calls, monkeypatch, tmp_path
         (lambda _: integrate().mesh(both="no"), "both is 'no'"),
         (lambda _: rayrelief.Preprocessing(average_window=float("nan")), "average_window is nan"),
         (lambda _: rayrelief.Preprocessing(outlier_window=float("nan")), "outlier_window is nan"),
-        (lambda _: integrate(start="x"), "the dtype of start is"),
+        (lambda _: integrate(start="x"), "start of the type"),
         (lambda _: integrate(mask=np.ones((0, 5, 4), bool)), r"bool and the shape \(0, 5, 4\)"),
         (
             lambda map_file: rayrelief.read_scene(map_file, convention="opencv", camera=500),

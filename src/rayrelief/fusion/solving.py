@@ -75,7 +75,9 @@ def solve_with_prior(
         if solution.outcome is Outcome.STOPPED or number + 1 == len(stages):
             break
         if number >= before and np.isfinite(solution.x).all():
-            depth = own.depth(solution.x + run.shift(solution))
+            with np.errstate(all="ignore"):  # absurd depths leave the range of numbers
+                found = own.depth(solution.x + run.shift(solution))
+                depth = found if np.isfinite(own.unknown(found)).all() else depth
     if own is not problem:  # stopped before its turn came
         solution = Solution(problem.unknown(own.depth(solution.x)), solution.outcome)
         run = _Run(problem, prior, None, backend)

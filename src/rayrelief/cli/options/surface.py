@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rayrelief.cli.options.groups import OptionGroup, section
-from rayrelief.errors import IntegrationWarning
+from rayrelief.errors import InputError, IntegrationWarning
 
 if TYPE_CHECKING:
     from rayrelief.prior import DepthPrior
@@ -100,9 +99,7 @@ class SurfaceOptions(OptionGroup):
             raise typer.BadParameter("give either --depth-prior or --point, not both")
         if self.depth_sigma is not None and self.depth_prior is None:
             raise typer.BadParameter("--depth-sigma goes with --depth-prior FILE")
-        if self.scale_to is not None and not 0 < self.scale_to < math.inf:
-            raise typer.BadParameter(f"--scale-to {self.scale_to:g}: expected a depth above 0")
-        self.known_distance()
+        self._check_lengths()
         self.known_points()
 
     @property
@@ -110,6 +107,18 @@ class SurfaceOptions(OptionGroup):
         """Whether a depth or a length is given."""
         given = self.depth_prior, self.point, self.distance, self.scale_to
         return any(each is not None and each != [] for each in given)
+
+    def _check_lengths(self) -> None:
+        from rayrelief.checks import LENGTHS
+
+        distance = self.known_distance()
+        lengths = {"--scale-to": self.scale_to, "--distance": distance and distance[-1]}
+        for option, length in lengths.items():
+            try:
+                if length is not None:
+                    LENGTHS.check(option, length)
+            except InputError as error:
+                raise typer.BadParameter(str(error)) from error
 
     def known_distance(self) -> tuple[float, ...] | None:
         """Two pixels and the length between their points, or BadParameter."""
@@ -193,22 +202,35 @@ class SurfaceOptions(OptionGroup):
 
     def _check_inside(self, scene: Scene) -> None:
         """Raise InputError for a depth or distance of a pixel that can have none, or not this."""
-        from rayrelief.errors import InputError
+        import numpy as np
+
         from rayrelief.prior import nearest_pixel
 
         height, width = scene.mask.shape
         pixels = [point[:2] for point in self.known_points()]
         if (known := self.known_distance()) is not None:
             pixels += [known[:2], known[2:4]]
-        for u, v in pixels:
-            place = nearest_pixel(u, v, height, width)
-            if place is None or not scene.mask[place]:
-                raise InputError(
-                    f"the pixel {u:g},{v:g} is outside of the "
-                    + (f"image of {width}x{height} pixels" if place is None else "mask"),
-                    expected="column and row of a pixel inside, from 0",
-                    remedy="Give a pixel of the surface with --point or --distance",
-                )
+        places = [nearest_pixel(u, v, height, width) for u, v in pixels]
+        for (u, v), place in zip(pixels, places, strict=True):
+            if place is None:
+                found = f"is outside of the image of {width}x{height} pixels"
+            elif not scene.mask[place]:
+                found = "is outside of the mask"
+            elif not np.isfinite(scene.normals[place]).all():
+                found = "has no normal"
+            else:
+                continue
+            raise InputError(
+                f"the pixel {u:g},{v:g} {found}",
+                expected="column and row of a pixel inside, from 0",
+                remedy="Give a pixel of the surface with --point or --distance",
+            )
+        if self.distance is not None and places[0] == places[1]:
+            raise InputError(
+                f"--distance {self.distance}, from a pixel to itself",
+                expected="two different pixels",
+                remedy="Choose two that are far apart",
+            )
         if scene.camera.central and (zero := [p for p in self.known_points() if p[2] == 0.0]):
             u, v, _ = zero[0]
             raise InputError(
