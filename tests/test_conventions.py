@@ -61,6 +61,12 @@ def test_what_is_no_convention(name):
         axes_of(name)
 
 
+def test_vectors_of_integers_are_vectors():
+    np.testing.assert_array_equal(
+        to_opencv([[0, 0, 1], [0, -1, 0]], "opengl"), [[0, 0, -1], [0, 1, 0]]
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32])
 def test_colours_of_an_image_are_no_vectors(dtype):
     top = min(np.iinfo(dtype).max, 65535)

@@ -326,9 +326,8 @@ def test_what_the_messages_advise_can_be_pasted():
     with pytest.warns(IntegrationWarning) as warned:
         prepare_normals(*turned_away(0.19), Preprocessing())
     for text in (str(caught.value), str(warned[0].message)):
-        (code,) = re.findall(r"pass method=(rayrelief.*) \(--facing-away", text)
-        method = eval(code, {"rayrelief": rayrelief})
-        prepare_normals(*turned_away(0.21), method.preprocessing)
+        (code,) = re.findall(r"give the method preprocessing=(rayrelief.*?) \(--facing-away", text)
+        prepare_normals(*turned_away(0.21), eval(code, {"rayrelief": rayrelief}))
 
 
 @pytest.mark.parametrize("convention", [name for name in CONVENTIONS if name != "opencv"])

@@ -46,14 +46,17 @@ class Components:
         return f"Components({self.count}: {shown}{more} pixels)"
 
 
-def free_note(free: int, central: bool, with_prior: bool = False) -> tuple[str, ...]:
+def free_note(
+    free: int, central: bool, with_prior: bool = False, with_start: bool = False
+) -> tuple[str, ...]:
     """Say that components have a constant each that nothing determines: all but one, or any."""
     if free <= (0 if with_prior else 1):
         return ()
     without, place = "", ""
     if with_prior:
         without = " without a known depth"
-        place = f" (it has the median {'depth' if central else 'height'} of the others)"
+        median = f"it has the median {'depth' if central else 'height'} of the others"
+        place = " (it is that of the start)" if with_start else f" ({median})"
     constant = "scale" if central else "shift"
     return (
         f"{in_number(free, 'separate component')}{without}: the {constant} of each is arbitrary"

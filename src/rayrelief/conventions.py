@@ -128,8 +128,10 @@ def from_opencv(normals: npt.ArrayLike, convention: str) -> FloatArray:
 
 
 def check_floats(normals: npt.NDArray[Any]) -> None:
-    """Raise InputError for integers: they are colours."""
-    if not np.issubdtype(normals.dtype, np.floating):
+    """Raise InputError for the colours of an image: integers that no unit vector has."""
+    if np.issubdtype(normals.dtype, np.unsignedinteger) or (
+        np.issubdtype(normals.dtype, np.integer) and normals.max(initial=0) > 1
+    ):
         top = 255 if normals.max(initial=0) <= 255 else 65535
         raise InputError(
             f"normals of the type {normals.dtype}",

@@ -251,7 +251,8 @@ def _notes(
         )
     if fit is not None:
         notes.append(str(fit))
-    notes += free_note(components.free, problem.view.camera.central, fit is not None)
+    known = fit is not None, problem.start is not None
+    notes += free_note(components.free, problem.view.camera.central, *known)
     return tuple(notes)
 
 

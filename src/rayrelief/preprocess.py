@@ -191,14 +191,14 @@ def many_face_away(fraction: float) -> IntegrationWarning:
     """Warning of so large a share of normals that were averaged since they face away."""
     return IntegrationWarning(
         f"{facing_away_in_words(fraction)} and were averaged; expected less than 1 %. Check the "
-        f"convention; if this is right, pass {setting_in_words('facing_away', 'average')}."
+        f"convention; if this is right, give {setting_in_words('facing_away', 'average')}."
     )
 
 
-def setting_in_words(name: str, value: object, recipe: str = "Ordered") -> str:
+def setting_in_words(name: str, value: object) -> str:
     """How a setting of Preprocessing is given to a method, in Python and on the command line."""
     holder = f"rayrelief.Preprocessing({name}={value!r})"
-    return f"method=rayrelief.{recipe}(preprocessing={holder}) (--{name.replace('_', '-')} {value})"
+    return f"the method preprocessing={holder} (--{name.replace('_', '-')} {value})"
 
 
 def facing_away_in_words(fraction: float) -> str:
@@ -250,7 +250,7 @@ def _judge_facing_away(
         raise InputError(
             facing_away_in_words(fraction),
             expected="less than 1 %",
-            remedy=f"{likely}. To continue anyway, pass "
+            remedy=f"{likely}. To continue anyway, give "
             f"{setting_in_words('facing_away', 'keep')}, or average or drop in place of keep",
         )
     warnings.warn(many_face_away(fraction), stacklevel=5)

@@ -208,7 +208,7 @@ class PriorFit:
         if self.misfit > CONTRARY:
             return (
                 "most known depths contradict the surface of the normals, or each other, by "
-                f"{100 * self.misfit:.3g} % of its size: check their pixels (column, row, from 0) "
+                f"{100 * self.misfit:,.0f} % of its size: check their pixels (column, row, from 0) "
                 "and their unit; a relative depth, known only up to scale and shift, has to be "
                 "aligned to measured depths first",
             )

@@ -427,6 +427,29 @@ def test_the_first_of_several_methods_begins_at_the_start():
     assert straight < 0.2 * bent
 
 
+def test_a_component_that_keeps_its_shape_keeps_all_that_was_decided_of_it():
+    scene = overlapping_spheres(60, 80)
+    mask = scene.mask & (np.arange(80) != 40)
+    left = np.flatnonzero(mask & (np.arange(80) < 40))
+    known = np.full(mask.shape, np.nan)
+    known.flat[left[len(left) // 2]] = 5.0
+    known[:, 41:] = np.where(mask, true_depth(scene), np.nan)[:, 41:]
+    free, held = (
+        integrate(scene.normals, scene.camera, mask=mask, prior=prior)
+        for prior in (None, DepthPrior(known))
+    )
+    own = free.components.labels == free.components.labels.flat[left[0]]
+    for one, other in ((free.cuts, held.cuts), (free.weights, held.weights)):
+        np.testing.assert_array_equal(one.values[..., own], other.values[..., own])
+
+
+def test_diagonal_neighbours_alone_take_no_known_depths():
+    scene = plane(20, 24)
+    method = RayPlane(connectivity="diagonal")
+    with pytest.raises(InputError, match="chessboard"):
+        integrate(scene.normals, scene.camera, method=method, prior=DepthPrior(true_depth(scene)))
+
+
 @dataclass(frozen=True)
 class FarOff:
     """Smooth, but its surfaces rise beyond the range of numbers; keeps the starts that it got."""

@@ -99,6 +99,13 @@ def test_fewer_faces_stay_within_the_error(bound, solid):
         assert np.abs(pixels - fewer.vertices[:, :2]).max() < 1, "the pixel next to each vertex"
 
 
+def test_points_alone_stay_as_they_are():
+    pytest.importorskip("fast_simplification")
+    mesh = bumpy(4)
+    points = replace(mesh, faces=mesh.faces[:0])
+    assert points.simplified(0.1) is points
+
+
 @pytest.mark.parametrize("unit", [1e-3, 25.4, 1e6])
 def test_the_unit_of_a_mesh_does_not_matter(unit):
     pytest.importorskip("fast_simplification")

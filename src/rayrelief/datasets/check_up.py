@@ -75,14 +75,15 @@ def check_up(
     file = read_normals(source)
     height, width = file.normals.shape[:2]
     chosen: Camera | None = None
-    notes: tuple[str, ...] = ("none given and none in the folder",)
-    if camera is not None or camera_file(path) is not None:
-        try:
+    where = "beside the map" if folder is None else "in the folder"
+    notes: tuple[str, ...] = (f"none given and none {where}",)
+    try:
+        if camera is not None or camera_file(path) is not None:
             chosen, notes = find_camera(path, camera, height, width, which, k_order)
-        except RayreliefError as error:
-            if camera is not None or folder is not None:
-                raise
-            notes = (f"not used: {error.found}",)  # it may be that of another map
+    except RayreliefError as error:
+        if camera is not None or folder is not None:
+            raise
+        notes = (f"not used: {error.found}",)  # it may be that of another map
     inside, mask_notes = find_mask(path, source, mask, file)
     axes = find_axes(file.normals, inside, chosen)
     doubt = unlike_normals(file.normals, inside) if file.coded else ""

@@ -21,7 +21,7 @@ from rayrelief.conventions import SOURCES, BoolArray, DepthKind, FloatArray, to_
 from rayrelief.datasets.masks import check_size, find_mask
 from rayrelief.doctor.advice import settle_axes
 from rayrelief.errors import FileError, InputError, in_number
-from rayrelief.io.depth import bare_note, read_depth
+from rayrelief.io.depth import read_depth
 from rayrelief.io.normals import read_normals
 from rayrelief.io.reports import REPORT_NAME, files_of_run, read_report
 from rayrelief.io.sources import as_path, missing
@@ -211,13 +211,10 @@ def find_depth(
         return None, "z", ()
     depth, kind = read_depth(source)
     check_size(str(source), depth, mask)
-    notes = bare_note(source, kind)
+    notes: tuple[str, ...] = ()
     if kind is None:
         kind, meaning = assumed_kind(camera, *mask.shape)
-        notes = (
-            *notes,
-            f"{source.name}: does not say what its depth measures, taken as {meaning}",
-        )
+        notes = (f"{source.name}: does not say what its depth measures, taken as {meaning}",)
     behind = mask & (depth < 0) & camera.central
     if behind.any():
         what = in_number(int(behind.sum()), "depth is", "depths are")

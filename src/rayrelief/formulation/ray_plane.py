@@ -115,7 +115,7 @@ def two_plane_equations(
         raise InputError(
             "outlier_threshold was given for an orthographic camera",
             expected="a central camera: it bounds the ratio of two depths",
-            remedy=f"Use {setting_in_words('outlier_ratio', 0.75, 'RayPlane')} instead",
+            remedy=f"Give {setting_in_words('outlier_ratio', 0.75)} instead",
         )
     return orthographic_equations(graph, nodes, graph.gather(view.origins), **options)
 

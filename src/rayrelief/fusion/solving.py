@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rayrelief.backends.base import Backend
 from rayrelief.backends.threads import kernel_threads
+from rayrelief.checks import require
 from rayrelief.conventions import BoolArray, FloatArray
 from rayrelief.errors import InputError, Outcome, in_number
 from rayrelief.formulation.intervals import EXACT, IntervalEquations
@@ -58,6 +59,13 @@ def solve_with_prior(
 ) -> tuple[Solution, PriorFit]:
     """Solve a problem whose depth is known at some pixels, and say how these agree with it."""
     graph, (counted, history) = problem.graph, numbered_through(callback)
+    require(
+        any(0 in step for step in graph.steps),
+        "known depths with connectivity='diagonal', whose pixels fall into two sets like the "
+        "colours of a chessboard",
+        "known depths that place all of a component",
+        "Use connectivity 4 or 8",
+    )
     known = known_values(problem, prior)
     several = are_several(graph, known.nodes)
     told = known.nodes.size if several.any() else 1

@@ -245,7 +245,7 @@ def _judged(found: Struct, around: int, options: Preprocessing) -> PreprocessRep
             words,
             expected="less than 1 %",
             remedy="Check the convention: rayrelief.to_opencv converts others. To continue anyway, "
-            "pass method=rayrelief.Ordered(preprocessing=rayrelief.Preprocessing('keep'))",
+            "give the method preprocessing=rayrelief.Preprocessing('keep')",
         )
     if away > worth_telling * nodes:
         text = f"{words}; expected less than 1 %. Check the convention."

@@ -65,10 +65,10 @@ def _collapsed(
 
 
 def _usual_edge(mesh: Mesh) -> float:
-    """Mean length of an edge."""
+    """Median length of an edge; of a mesh without any, 1."""
     corners = mesh.vertices[mesh.faces]
-    mean = float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).mean())
-    return mean if mean > 0 else 1.0
+    lengths = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    return float(np.median(lengths[lengths > 0])) if lengths.any() else 1.0
 
 
 def _as_files_tell_apart(vertices: FloatArray, faces: Faces) -> tuple[FloatArray, Faces]:

@@ -37,6 +37,7 @@ from rayrelief.cli.runs.large_report import (
 )
 from rayrelief.cli.runs.places import check_folder
 from rayrelief.cli.runs.report import reported, to_json
+from rayrelief.cli.runs.run import as_said
 from rayrelief.cli.terminal.console import has_bar, say, show, tell
 from rayrelief.cli.terminal.signals import Interruptible
 from rayrelief.errors import InputError, IntegrationError, in_number
@@ -133,7 +134,7 @@ def integrate_large(
     check_least(size, count, method, own)
     found, camera, notes = read_large(path, source, size // count - PROCESS)
     for note in notes:
-        say(f"note: {note}")
+        say(as_said(note))
     if camera.wraps(found.shape[1]):
         say("note: the left and right border of a panorama in blocks are not joined")
     # What is free changes from run to run: without a limit the blocks stay those that were begun.

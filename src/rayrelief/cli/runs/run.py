@@ -137,8 +137,12 @@ def _tell_summary(finished: Finished) -> None:
 def say_notes(scene: Scene, named: bool = False) -> None:
     """Say what the reader of a scene assumed, with its name where there are several."""
     for note in scene.notes:
-        kind = "warning: " if OUTSIDE in note else NOTE  # nothing says that it is a part
-        say(f"{kind}{scene.name}, {note}" if named else f"{kind}{note}")
+        say(as_said(note, f"{scene.name}, " if named else ""))
+
+
+def as_said(note: str, name: str = "") -> str:
+    """A note as it is said: as a warning where nothing says that the image is a part."""
+    return f"{'warning: ' if OUTSIDE in note else NOTE}{name}{note}"
 
 
 def run(
