@@ -85,7 +85,7 @@ def test_the_published_schedules():
 
 def test_the_outlier_threshold_is_refused_for_parallel_rays():
     normals = np.tile([0.0, 0.0, -1.0], (3, 3, 1))
-    with pytest.raises(InputError, match=r"orthographic.*RayPlane\(.*outlier_ratio=0\.75"):
+    with pytest.raises(InputError, match=r"orthographic.*Preprocessing.*outlier_ratio=0\.75"):
         integrate(normals, Orthographic(), method=RayPlane(outlier_threshold=0.1))
 
 
