@@ -10,81 +10,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import rayrelief
-from rayrelief import BiNI, DepthPrior, Ordered, RayPlane, Smooth, integrate
+from rayrelief import DepthPrior, Ordered, RayPlane, Smooth, integrate
 from rayrelief.cameras import Equirectangular, Orthographic, Pinhole
 from rayrelief.errors import InputError, IntegrationWarning
 from rayrelief.fusion.solving import _extent, known_values
 from rayrelief.graph import pixel_graph
 from rayrelief.methods import Support
-from rayrelief.prior import PriorFit
 from rayrelief.problem import assemble
 from rayrelief.synthetic.gallery import overlapping_spheres, plane, sphere, tori
-
-METHODS = [RayPlane(), BiNI(), Smooth(), Ordered()]
-
-
-def some_depths(scene: rayrelief.Scene, count: int, seed: int = 0) -> np.ndarray:
-    """True depths at a few random pixels."""
-    chosen = np.random.default_rng(seed).choice(np.flatnonzero(scene.mask), count, replace=False)
-    depth = np.full(scene.mask.shape, np.nan)
-    depth.flat[chosen] = true_depth(scene).flat[chosen]
-    return depth
-
-
-def true_depth(scene: rayrelief.Scene) -> np.ndarray:
-    """Depth of a scene of the gallery, which has one."""
-    assert scene.depth is not None
-    return scene.depth
-
-
-def fit_of(result: rayrelief.Integration) -> PriorFit:
-    """How the known depths agree with a surface that has some."""
-    assert result.prior is not None
-    return result.prior
-
-
-def error(result: rayrelief.Integration, scene: rayrelief.Scene) -> float:
-    """Mean absolute error over the mean depth, without any alignment."""
-    return float(
-        np.nanmean(np.abs(result.depth - true_depth(scene))) / np.nanmean(np.abs(true_depth(scene)))
-    )
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
-@pytest.mark.parametrize("camera", [None, Orthographic(0.03)], ids=["central", "orthographic"])
-def test_one_known_depth_gives_the_scale(method, camera):
-    scene = plane(20, 24, camera)
-    known = some_depths(scene, 1)
-    result = integrate(scene.normals, scene.camera, method=method, prior=DepthPrior(known))
-    assert_allclose(result.depth, true_depth(scene), rtol=1e-4)
-    assert result.components.free == 0
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
-@pytest.mark.parametrize("camera", [None, Orthographic(0.03)], ids=["central", "orthographic"])
-@pytest.mark.parametrize("others", [0, 3], ids=["alone", "beside a component with three"])
-def test_one_known_depth_leaves_the_shape(method, camera, others):
-    scene = overlapping_spheres(60, 80, camera)
-    mask = scene.mask & (np.arange(80) != 40)
-    left, right = (np.flatnonzero(mask & side) for side in (np.arange(80) < 40, np.arange(80) > 40))
-    pixel, *beside = left[len(left) // 2], *right[:: len(right) // 4][1:][:others]
-    known = np.full(mask.shape, np.nan)
-    known.flat[[pixel, *beside]] = true_depth(scene).flat[[pixel, *beside]]
-    free, held = (
-        integrate(scene.normals, scene.camera, mask=mask, method=method, prior=prior)
-        for prior in (None, DepthPrior(known))
-    )
-    own = free.components.labels == free.components.labels.flat[pixel]
-    shapes = (each.depth[own] for each in (free, held))
-    one, other = shapes if camera is not None else map(np.log, shapes)
-    assert_allclose(other - one, (other - one)[0], atol=1e-12)
-    assert fit_of(held).residual.flat[pixel] == pytest.approx(0, abs=1e-12)
-    assert held.components.free == free.components.count - 1 - bool(others)
-    if isinstance(method, Ordered):
-        assert held.support[held.segments.flat[pixel]] is Support.KNOWN
-        pairs = set(zip(free.segments[own].tolist(), held.segments[own].tolist(), strict=True))
-        assert len(pairs) == len(np.unique(free.segments[own])) == len({b for _, b in pairs})
-        assert len(held.support) == held.segments.max() + 1
+from reference.known_depths import METHODS, error, fit_of, some_depths, true_depth
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
@@ -351,34 +285,6 @@ def test_depths_of_all_pixels_place_all_parts(noise, most):
     assert error(result, scene) < most
 
 
-def test_known_depths_of_something_else_are_told():
-    scene = rayrelief.synthetic.GALLERY["tori"](120, 160)
-    z = true_depth(scene)
-    noise = np.random.default_rng(0).uniform(0.5, 1.5, size=z.shape)
-    for depth, told in ((noise, "another map"), (1 / z, "disparities")):
-        with pytest.warns(IntegrationWarning, match=told):
-            integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(depth))
-    result = integrate(scene.normals, scene.camera, mask=scene.mask, prior=DepthPrior(z))
-    assert result.prior is not None
-    assert result.prior.agreement > 0.95
-    assert result.prior.numbers()["agreement"] == result.prior.agreement
-    assert not any("rank" in note for note in result.status.notes)
-
-
-@pytest.mark.parametrize("relief", [0.0, 0.9])
-def test_noise_that_hides_a_relief_says_nothing_against_known_depths(relief):
-    v, u = np.mgrid[:100, :120]
-    z = relief * np.sin(v / 9) * np.cos(u / 11)
-    down, right = np.gradient(z)
-    normals = np.stack((right, down, -np.ones_like(z)), axis=-1)
-    depths = 100 + z + 4 * np.random.default_rng(0).normal(size=z.shape)
-    for depth in (depths, np.full(z.shape, 100.0), 100 + 6.5 * np.rint(z / 6.5)):
-        assert not any(
-            "rank" in note
-            for note in integrate(normals, Orthographic(), prior=DepthPrior(depth)).status.notes
-        )
-
-
 def test_a_scaled_result_has_scaled_residuals():
     scene = plane(20, 24)
     result = integrate(scene.normals, scene.camera, prior=DepthPrior(1.01 * some_depths(scene, 5)))
@@ -427,22 +333,6 @@ def test_the_first_of_several_methods_begins_at_the_start():
     assert straight < 0.2 * bent
 
 
-def test_a_component_that_keeps_its_shape_keeps_all_that_was_decided_of_it():
-    scene = overlapping_spheres(60, 80)
-    mask = scene.mask & (np.arange(80) != 40)
-    left = np.flatnonzero(mask & (np.arange(80) < 40))
-    known = np.full(mask.shape, np.nan)
-    known.flat[left[len(left) // 2]] = 5.0
-    known[:, 41:] = np.where(mask, true_depth(scene), np.nan)[:, 41:]
-    free, held = (
-        integrate(scene.normals, scene.camera, mask=mask, prior=prior)
-        for prior in (None, DepthPrior(known))
-    )
-    own = free.components.labels == free.components.labels.flat[left[0]]
-    for one, other in ((free.cuts, held.cuts), (free.weights, held.weights)):
-        np.testing.assert_array_equal(one.values[..., own], other.values[..., own])
-
-
 def test_diagonal_neighbours_alone_take_no_known_depths():
     scene = plane(20, 24)
     method = RayPlane(connectivity="diagonal")
@@ -470,76 +360,3 @@ def test_no_run_begins_at_depths_beyond_the_range_of_numbers():
         integrate(scene.normals, scene.camera, method=method, prior=DepthPrior(known))
     assert len(method.starts) == 2
     assert all(start is None or np.isfinite(start).all() for start in method.starts)
-
-
-@pytest.mark.parametrize(
-    "camera", [None, Orthographic(0.1, 19.5, 14.5)], ids=["central", "orthographic"]
-)
-def test_components_without_a_known_depth_stand_where_the_others_do(camera):
-    scene = sphere(30, 40, camera)
-    mask = scene.mask & (np.arange(40) != 20)
-    prior = DepthPrior.at([(10, 15, 1500.0)], 30, 40)
-    result = integrate(scene.normals, scene.camera, mask=mask, prior=prior)
-    held = result.components.labels == result.components.labels[15, 10]
-    here, there = (np.median(result.depth[side]) for side in (held, ~held & mask))
-    assert there == pytest.approx(here, rel=1e-4)
-    assert "1 separate component without a known depth" in str(result.status)
-    kind = "depth" if camera is None else "height"
-    assert f"it has the median {kind} of the others" in str(result.status)
-
-
-def told_of(scene, depth, **settings):
-    """What is warned of with known depths."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", IntegrationWarning)
-        prior = DepthPrior(depth)
-        integrate(scene.normals, scene.camera, mask=scene.mask, prior=prior, **settings)
-    return " ".join(str(each.message) for each in caught)
-
-
-@pytest.mark.parametrize(
-    "camera", [None, Orthographic(0.02, 79.5, 59.5)], ids=["central", "orthographic"]
-)
-@pytest.mark.parametrize(("scale", "shift"), [(1.0, -0.9), (0.02, 5.0)])
-def test_a_relative_depth_is_told(camera, scale, shift):
-    scene = rayrelief.synthetic.GALLERY["tori"](120, 160, camera)
-    z = true_depth(scene)
-    relative = (scale if camera is None else 5 * scale) * (z + shift * np.nanmin(z))
-    assert "relative depth, known only up to scale and shift" in told_of(scene, relative)
-
-
-def quarter(scene, wrong, seed=0):
-    """True depths, a quarter of them replaced."""
-    chosen = np.random.default_rng(seed).random(scene.mask.shape) < 0.25
-    return np.where(chosen, wrong, true_depth(scene))
-
-
-@pytest.mark.parametrize("name", ["still_life", "tori", "room"])
-def test_wrong_noisy_coarse_and_rounded_depths_are_none_that_is_relative(name):
-    scene = rayrelief.synthetic.GALLERY[name](120, 160)
-    z, rng = true_depth(scene), np.random.default_rng(0)
-    blocks = 1 + 0.03 * rng.normal(size=(15, 20))
-    step = (np.nanmax(z) - np.nanmin(z)) / 12
-    for depth in (
-        quarter(scene, 1.3 * z),
-        quarter(scene, rng.uniform(np.nanmin(z), np.nanmax(z), z.shape)),
-        z * np.kron(blocks, np.ones((8, 8))),
-        z * (1 + 0.1 * rng.normal(size=z.shape)),
-        step * np.rint(z / step),
-        np.where(scene.mask, np.nanmedian(z), np.nan),
-    ):
-        assert told_of(scene, depth) == ""
-
-
-@pytest.mark.parametrize("method", [RayPlane(), Ordered()], ids=["RayPlane", "Ordered"])
-def test_points_that_contradict_each_other_are_told(method):
-    scene = tori(60, 80)
-    good, pixels = some_depths(scene, 8), np.flatnonzero(scene.mask)
-    bad = np.full(scene.mask.shape, np.nan)
-    beside = pixels[len(pixels) // 2 + np.arange(2)]
-    bad.flat[beside] = true_depth(scene).flat[beside] * (1.0, 2.0)
-    assert "contradict the surface of the normals, or each other" in told_of(
-        scene, bad, method=method
-    )
-    good.flat[np.flatnonzero(np.isfinite(good))[:2]] *= (1.9, 0.4)
-    assert told_of(scene, good, method=method) == ""
